@@ -1,0 +1,1 @@
+"""What runs against a device: the suite, the oracle, the runner. Never imports `onboard`."""
