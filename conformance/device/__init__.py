@@ -1,0 +1,1 @@
+"""From `--device NAME` to a live torch device: profiles, loading, and how an operator is served there."""
