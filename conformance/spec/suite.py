@@ -10,6 +10,7 @@ from conformance.data import specs_dir
 from conformance.errors import UsageError, did_you_mean
 from conformance.spec.levels import Level, load_levels
 from conformance.spec.operators import OperatorSpec, load_family
+from conformance.spec.policy import Allowance, load_policy
 from conformance.spec.yamlfile import read_yaml
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Suite:
     first_call_seconds: float
     operators: dict[str, OperatorSpec]
     levels: dict[str, Level]
+    policy: dict[str, Allowance]
 
 
 def load_suite(root: Path | None = None) -> Suite:
@@ -63,6 +65,7 @@ def load_suite(root: Path | None = None) -> Suite:
         first_call_seconds=seconds["first_call"].number(),
         operators=operators,
         levels=load_levels(folder / "levels"),
+        policy=load_policy(folder / "policy.yaml"),
     )
 
 

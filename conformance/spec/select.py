@@ -1,0 +1,105 @@
+"""What of the plan a run takes: the groups of the levels in question, narrowed by the user's globs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from conformance.errors import UsageError
+from conformance.spec.suite import Suite, require_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.device.profile import Profile
+    from conformance.spec.levels import Level
+    from conformance.spec.plan import Group, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The groups to run; `judged` levels decide the exit code, `previewed` ones are only shown.
+
+    `narrowed` says that globs cut the plan, so that no level can be held by this run.
+    """
+
+    groups: tuple[Group, ...]
+    judged: tuple[str, ...]
+    previewed: tuple[str, ...]
+    narrowed: bool
+
+
+def select(
+    suite: Suite,
+    plan: Plan,
+    profile: Profile,
+    *,
+    levels: tuple[str, ...] = (),
+    checks: str | None = None,
+    ops: str | None = None,
+    dtypes: tuple[str, ...] = (),
+) -> Selection:
+    """Choose the groups; an unknown word or a selection of nothing is a UsageError."""
+    require_known("level", list(levels), list(suite.levels))
+    require_known("level in the profile", list(profile.levels), list(suite.levels))
+    judged = with_prerequisites(suite, levels or profile.levels or tuple(suite.levels)[:1])
+    previewed = () if levels else next_levels(suite, judged)
+    narrowed = bool(checks or ops or dtypes)
+    # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
+    wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
+    groups = plan.groups if narrowed and not levels else required_groups(suite, plan, wanted)
+    if checks:
+        groups = _narrow("check", groups, checks, lambda g: g.check)
+    if ops:
+        groups = _narrow("operator", groups, ops, lambda g: g.operator)
+    if dtypes:
+        require_known("dtype", list(dtypes), sorted({g.dtype for g in plan.groups} - {"any"}))
+        groups = tuple(g for g in groups if g.dtype in dtypes)
+    if not groups:
+        raise UsageError(
+            "the selection selects nothing",
+            hint="each glob matches something, but no group matches all of them: see `onboard spec list`",
+        )
+    return Selection(groups, judged, previewed, narrowed)
+
+
+def with_prerequisites(suite: Suite, levels: tuple[str, ...]) -> tuple[str, ...]:
+    """The levels and everything that they come after, prerequisites first."""
+    needed: set[str] = set()
+    waiting = list(levels)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += suite.levels[name].after
+    return tuple(name for name in suite.levels if name in needed)
+
+
+def next_levels(suite: Suite, held: tuple[str, ...]) -> tuple[str, ...]:
+    """The levels whose prerequisites are all among `held` and which are not held themselves."""
+    return tuple(
+        name for name, level in suite.levels.items() if name not in held and all(before in held for before in level.after)
+    )
+
+
+def required_groups(suite: Suite, plan: Plan, levels: tuple[str, ...]) -> tuple[Group, ...]:
+    return tuple(g for g in plan.groups if any(covers(suite, suite.levels[name], g) for name in levels))
+
+
+def covers(suite: Suite, level: Level, group: Group, *, native: bool = False) -> bool:
+    """Whether the level needs the group; with `native`, whether it needs the group served natively."""
+    spec = suite.operators.get(group.operator) if group.check.startswith("operators.") else None
+    return any(
+        requirement.covers(group.check, group.operator, group.dtype, spec.level if spec else None)
+        for requirement in level.requirements
+        if requirement.native or not native
+    )
+
+
+def _narrow(kind: str, groups: tuple[Group, ...], glob: str, key: Callable[[Group], str]) -> tuple[Group, ...]:
+    names = sorted({key(g) for g in groups})
+    matching = {name for name in names if fnmatchcase(name, glob)}
+    if not matching:
+        require_known(kind, [glob], names)
+    return tuple(g for g in groups if key(g) in matching)
