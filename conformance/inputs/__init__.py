@@ -1,0 +1,1 @@
+"""Where inputs come from: the samples of OpInfo, their layouts, and how they travel to a device and back."""

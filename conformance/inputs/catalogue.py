@@ -1,0 +1,68 @@
+"""The operators that the installed torch describes: its OpInfo entries by full name."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import torch
+
+from conformance.errors import EnvironmentFailure
+
+#: In this order an entry without any of the usual dtypes takes what it has.
+FALLBACK_DTYPES = ("complex64", "float64", "float16", "int32", "float8_e4m3fn")
+
+
+@functools.cache
+def entries() -> dict[str, Any]:
+    """Every OpInfo entry by its full name (variant included); raises EnvironmentFailure when torch cannot give them.
+
+    Importing the catalogue freezes torch's backend flags (cudnn.enabled, mkldnn.allow_tf32 ...), which a vendor's
+    import may have to set: the freeze is undone.
+    """
+    frozen_before = torch.backends.__allow_nonbracketed_mutation_flag
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from torch.testing._internal.common_methods_invocations import op_db
+    except ImportError as error:
+        raise EnvironmentFailure(
+            f"the operator catalogue of torch {torch.__version__} cannot be imported: {error}",
+            hint="it needs numpy and expecttest: pip install numpy expecttest",
+        ) from None
+    finally:
+        torch.backends.__allow_nonbracketed_mutation_flag = frozen_before
+    return {info.full_name: info for info in op_db}
+
+
+@functools.cache
+def host_dtypes(operator: str) -> frozenset[str]:
+    """The dtypes, as in `float32`, for which the CPU has the operator."""
+    return frozenset(str(dtype).removeprefix("torch.") for dtype in entries()[operator].supported_dtypes("cpu"))
+
+
+def planned_dtypes(operator: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The wanted dtypes that the CPU has, else the first of the fallbacks that it has, else none."""
+    available = host_dtypes(operator)
+    found = tuple(dtype for dtype in wanted if dtype in available)
+    return found or tuple(dtype for dtype in FALLBACK_DTYPES if dtype in available)[:1]
+
+
+def public_name(operator: str) -> str | None:
+    """The path under which a person calls the entry's function (`torch.nn.functional.relu`), or None for a wrapper."""
+    info = entries()[operator]
+    for path in (info.name, f"Tensor.{info.name}", f"_C._nn.{info.name}"):
+        target: Any = torch
+        for part in path.split("."):
+            target = getattr(target, part, None)
+            if target is None:
+                break
+        if target is not None and target is info.op:
+            return f"torch.{path}"
+    return None
+
+
+def call(operator: str) -> Any:
+    """The callable of the entry: takes the sample's input, arguments and keywords."""
+    return entries()[operator].op

@@ -1,0 +1,64 @@
+"""Samples: the arguments of one call, drawn from OpInfo on the host under a seed of their own."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import random
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from conformance.inputs.catalogue import entries
+from conformance.inputs.tree import tensors
+
+#: Where a sample may come from; part of the seed, so that a second source leaves the first as it was.
+OPINFO = "opinfo"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The arguments of one call: the input first."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        return tensors((self.args, self.kwargs))
+
+    @property
+    def size(self) -> int:
+        """The number of elements of all tensor arguments."""
+        return sum(tensor.numel() for tensor in self.tensors)
+
+
+def seed_of(operator: str, dtype: str, source: str, seed: int) -> int:
+    """A seed below 2**32 that depends on all four and on nothing else."""
+    text = f"{operator}\0{dtype}\0{source}\0{seed}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:4], "little")
+
+
+def seed_all(seed: int) -> None:
+    """Seed every generator that OpInfo draws from: torch, random and numpy's old global one."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - OpInfo draws from the global state
+
+
+@functools.lru_cache(maxsize=4)
+def opinfo_samples(operator: str, dtype: str, seed: int) -> tuple[Sample, ...]:
+    """The OpInfo samples of a group, in OpInfo's order.
+
+    The values depend on the vector instructions of the CPU; their number, order and shapes do not. Treat them as
+    read-only: they are shared, and whatever runs gets a copy.
+    """
+    info = entries()[operator]
+    seed_all(seed_of(operator, dtype, OPINFO, seed))
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        drawn = list(info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False))
+    return tuple(Sample((sample.input, *sample.args), dict(sample.kwargs)) for sample in drawn)

@@ -1,0 +1,1 @@
+"""The right answer, and how far from it is allowed."""

@@ -1,0 +1,152 @@
+"""A conformance run from options to report. Never imports torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance import results
+from conformance.device.resolve import distribution_version, resolve_profile
+from conformance.errors import EnvironmentFailure, UsageError
+from conformance.findings import find
+from conformance.report import Report, summarize
+from conformance.run.journal import Journal
+from conformance.run.planning import plan_for
+from conformance.run.pool import Pool
+from conformance.run.supervisor import Limits, Listener, Supervisor
+from conformance.spec.select import Selection, select
+from conformance.spec.suite import load_suite
+
+if TYPE_CHECKING:
+    from conformance.device.profile import Profile
+    from conformance.results import Row
+    from conformance.spec.plan import Group, Plan
+    from conformance.spec.suite import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class ConformOptions:
+    """What a user may ask of a run. `workers` 0 means one per core that this process may use, at most 8."""
+
+    device: str
+    out: Path
+    levels: tuple[str, ...] = ()
+    checks: str | None = None
+    ops: str | None = None
+    dtypes: tuple[str, ...] = ()
+    workers: int = 0
+    seed: int = 0
+    profile: Path | None = None
+    import_module: str | None = None
+    suite: Path | None = None
+
+
+def run_conformance(options: ConformOptions, listener: Listener) -> Report:
+    """Run, write the results into `options.out` and return the report; a Ctrl-C leaves a partial, unsignable one.
+
+    Raises UsageError for a selection that makes no sense and EnvironmentFailure when there is no device to run on.
+    """
+    suite = load_suite(options.suite)
+    profile = resolve_profile(
+        options.device, suite_root=suite.root, profile_file=options.profile, import_module=options.import_module
+    )
+    plan = plan_for(suite)
+    chosen = select(
+        suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes
+    )
+    prepare_folder(options.out)
+    began = time.time()
+    supervisor, interrupted = _run(options, suite, profile, chosen, listener)
+    rows = join(chosen.groups, supervisor.rows)
+    report = summarize(
+        suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(rows),
+        environment=supervisor.environment, began=began, seconds=time.time() - began, complete=not interrupted,
+        out=options.out, backend=distribution_version(profile),
+    )  # fmt: skip
+    save(options.out, report, rows, supervisor.environment)
+    return report
+
+
+def _run(
+    options: ConformOptions, suite: Suite, profile: Profile, chosen: Selection, listener: Listener
+) -> tuple[Supervisor, bool]:
+    scratch = Path(tempfile.mkdtemp(prefix="onboard-"))
+    request = {
+        "profile": asdict(profile), "import": options.import_module, "suite": str(suite.root), "seed": options.seed,
+    }  # fmt: skip
+    journal = Journal(options.out / results.JOURNAL_NAME)
+    pool = Pool(scratch, request)
+    limits = Limits(suite.case_seconds * profile.timing, suite.first_call_seconds * profile.timing)
+    workers = options.workers or min(8, len(os.sched_getaffinity(0)))
+    supervisor = Supervisor(pool, limits, journal, listener, workers)
+    interrupted = False
+    try:
+        pool.wait_ready()
+        supervisor.run(in_order(chosen.groups))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        pool.close()
+        journal.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+    return supervisor, interrupted
+
+
+def in_order(groups: tuple[Group, ...]) -> list[Group]:
+    """Runtime first, so that a broken copy is known before it is blamed on operators; then the longest first."""
+
+    def key(group: Group) -> tuple[int, int, str]:
+        kind = group.check.split(".", 1)[0]
+        return {"runtime": 0, "compile": 1}.get(kind, 2), -len(group.names), group.id
+
+    return sorted(groups, key=key)
+
+
+def join(groups: tuple[Group, ...], rows: dict[str, Row]) -> list[Row]:
+    """Exactly one row for each planned case, sorted by id: what has no result is `missing`."""
+    joined = []
+    for group in groups:
+        for case in group.cases():
+            row = rows.get(case)
+            if row is None:
+                dtype = None if group.dtype == "any" else group.dtype
+                row = results.Row(
+                    case, group.check, group.operator, None, dtype, None, None, "missing", None, None, None, None, 0.0,
+                    "planned, but no result came back",
+                )  # fmt: skip
+            joined.append(row)
+    return sorted(joined, key=lambda r: r.case)
+
+
+def prepare_folder(out: Path) -> None:
+    """Make the folder, or accept an empty one or one that holds an earlier run; anything else is a UsageError."""
+    ours = {
+        results.RESULTS_NAME, results.ENVIRONMENT_NAME, results.REPORT_NAME, results.ENVELOPE_NAME,
+        results.SUMMARY_NAME, results.JOURNAL_NAME,
+    }  # fmt: skip
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        foreign = [path.name for path in out.iterdir() if path.name not in ours]
+        if foreign:
+            raise UsageError(f"{out} holds other files ({foreign[0]})", hint="name an empty folder with --out")
+        for path in out.iterdir():
+            path.unlink()
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"cannot write {out}: {error.strerror or error}", hint="name a writable folder with --out"
+        ) from None
+
+
+def save(out: Path, report: Report, rows: list[Row], environment: dict[str, Any]) -> None:
+    """Write results, environment and report; the journal goes once the results are on disk."""
+    results.write_results(out / results.RESULTS_NAME, rows)
+    (out / results.ENVIRONMENT_NAME).write_text(json.dumps(environment, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    report = replace(report, out=str(out))
+    (out / results.REPORT_NAME).write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
+    (out / results.JOURNAL_NAME).unlink(missing_ok=True)

@@ -1,0 +1,63 @@
+"""Making or finding the plan: the frozen one where the suite has it, else enumerated in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from conformance.errors import EnvironmentFailure
+from conformance.spec.plan import Group, Plan, make_plan, plan_path, read_plan, write_plan
+from conformance.spec.suite import Suite, load_suite
+
+
+def installed_torch() -> str:
+    """The version of the installed torch, from its metadata; raises EnvironmentFailure when there is none."""
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        raise EnvironmentFailure("torch is not installed", hint="pip install torch==2.13.0") from None
+
+
+def plan_for(suite: Suite) -> Plan:
+    """The plan for the installed torch; one that had to be enumerated here is marked as not frozen."""
+    torch_version = installed_torch()
+    frozen = read_plan(plan_path(suite.root, torch_version))
+    return frozen or enumerate_apart(suite, torch_version)
+
+
+def freeze(suite: Suite) -> tuple[Path, Plan]:
+    """Enumerate the plan for the installed torch and write it into the suite."""
+    torch_version = installed_torch()
+    plan = enumerate_apart(suite, torch_version)
+    path = plan_path(suite.root, torch_version)
+    try:
+        write_plan(path, plan)
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot write {path.name}: {error.strerror}") from None
+    return path, plan
+
+
+def enumerate_apart(suite: Suite, torch_version: str) -> Plan:
+    """Enumerate in a subprocess, so that this process stays without torch."""
+    done = subprocess.run(
+        [sys.executable, "-m", "conformance.run.planning", str(suite.root)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        raise EnvironmentFailure(f"the plan cannot be made: {last[0]}", hint="run `onboard doctor`")
+    groups = [Group(check, operator, dtype, tuple(names)) for check, operator, dtype, names in json.loads(done.stdout)]
+    return make_plan(torch_version, groups)
+
+
+def _main() -> None:
+    from conformance.checks.registry import enumerate_plan
+
+    plan = enumerate_plan(load_suite(Path(sys.argv[1])))
+    json.dump([[g.check, g.operator, g.dtype, g.names] for g in plan.groups], sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

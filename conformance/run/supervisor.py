@@ -1,0 +1,244 @@
+"""The supervisor: hands groups to workers, pins every crash and hang to its case, and loses nothing."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from conformance.errors import EnvironmentFailure
+from conformance.results import Row, encode_row
+from conformance.run import slot as slots
+from conformance.run import wire
+from conformance.run.pool import Pool, Worker, describe_exit
+from conformance.run.worker import SICK, as_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from conformance.run.journal import Journal
+    from conformance.spec.plan import Group
+
+TICK = 0.05
+STACK_DUMP_SECONDS = 1.0
+MAX_FAILED_STARTS = 3
+
+
+class Listener(Protocol):
+    """Whoever watches a run; called from the supervisor's loop, so it must be quick."""
+
+    def started(self, planned: int, environment: dict[str, Any]) -> None: ...
+    def row(self, row: Row) -> None: ...
+    def tick(self, running: list[str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Deadlines in seconds: of a case, of the first case on a worker or in a group, of a worker's start."""
+
+    case: float
+    first_call: float
+    start: float = 180.0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs groups on `count` workers; `rows` maps case ids to results, one for each case at the end."""
+
+    pool: Pool
+    limits: Limits
+    journal: Journal
+    listener: Listener
+    count: int
+    rows: dict[str, Row] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    _queue: deque[tuple[Group, set[int]]] = field(default_factory=deque)
+    _workers: dict[int, Worker] = field(default_factory=dict)
+    _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    _failed_starts: int = 0
+    _planned: int = 0
+
+    def run(self, groups: Iterable[Group]) -> None:
+        """Run everything; raises EnvironmentFailure when the device cannot be brought up at all.
+
+        On KeyboardInterrupt the rows so far stand; what is missing is the caller's to mark.
+        """
+        self._queue = deque((group, set()) for group in groups)
+        self._planned = sum(len(group.names) for group, _ in self._queue)
+        self._selector.register(self.pool.socket, selectors.EVENT_READ, None)
+        try:
+            self._spawn()
+            while self._queue or any(w.group for w in self._workers.values()):
+                self._step()
+        finally:
+            for worker in list(self._workers.values()):
+                worker.kill(signal.SIGKILL)
+                self._forget(worker)
+            self._selector.close()
+            self.journal.sync()
+
+    def _step(self) -> None:
+        for key, _ in self._selector.select(TICK):
+            worker: Worker | None = key.data
+            if worker is None:
+                if not self.pool.receive(self._workers):
+                    raise EnvironmentFailure("the fork server has ended", hint="run again; `--debug` shows its log")
+            else:
+                self._hear(worker)
+        for worker in list(self._workers.values()):
+            if worker.hung_up and worker.exit_code is not None:
+                self._bury(worker)
+            else:
+                self._watch(worker)
+                if worker.ready and worker.group is None and not worker.hung_up:
+                    self._assign(worker)
+        while self.environment and self._queue and len(self._workers) < self.count:
+            self._spawn()
+        self.listener.tick([w.group.id for w in self._workers.values() if w.group])
+
+    def _spawn(self) -> None:
+        worker = self.pool.spawn()
+        self._workers[worker.number] = worker
+        self._selector.register(worker.channel, selectors.EVENT_READ, worker)
+
+    def _forget(self, worker: Worker) -> None:
+        if not worker.hung_up:
+            self._selector.unregister(worker.channel)
+        worker.close()
+        del self._workers[worker.number]
+
+    def _hear(self, worker: Worker) -> None:
+        open_ = worker.reader.receive()
+        for message in worker.reader.messages():
+            if "row" in message:
+                self._record(worker, message)
+            elif "finished" in message:
+                self._finish(worker, set(message["finished"]), "the check made no such case")
+            elif "broken" in message:
+                self._finish(worker, worker.done, message["broken"], outcome="error")
+            elif "ready" in message:
+                self._made_ready(worker, message["ready"])
+            elif "failed" in message:
+                self._start_failed(worker, message["failed"], message["traceback"])
+        if not open_:
+            worker.hung_up = True
+            self._selector.unregister(worker.channel)
+        elif worker.ready and worker.group is None:
+            self._assign(worker)  # at once, not at the next tick
+
+    def _made_ready(self, worker: Worker, environment: dict[str, Any]) -> None:
+        worker.ready = True
+        self._failed_starts = 0
+        if not self.environment:
+            self.environment = environment
+            self.listener.started(self._planned, environment)
+
+    def _start_failed(self, worker: Worker, problem: str, trace: str) -> None:
+        self._failed_starts += 1
+        if not self.environment or self._failed_starts >= MAX_FAILED_STARTS:
+            error = EnvironmentFailure(f"the device cannot be brought up: {problem}", hint=_last_frame(trace))
+            error.add_note(trace) if hasattr(error, "add_note") else None
+            raise error
+
+    def _assign(self, worker: Worker) -> None:
+        if not self._queue:
+            return
+        group, done = self._queue.popleft()
+        worker.group, worker.done = group, done
+        task = {
+            "check": group.check, "operator": group.operator, "dtype": group.dtype,
+            "names": group.names, "done": sorted(done),
+        }  # fmt: skip
+        try:
+            wire.send(worker.channel, task)
+        except OSError:  # it died between two groups: its end is about to be reported
+            worker.group = None
+            self._queue.appendleft((group, done))
+
+    def _record(self, worker: Worker, message: dict[str, Any]) -> None:
+        row = as_row(message["row"])
+        worker.done.add(message["number"])
+        worker.fresh = False
+        worker.sick = message["sick"]
+        if worker.sick:
+            problem = f"afterwards the device no longer adds 1 and 1; the case itself said: {row.outcome}: {row.message}"
+            row = replace(row, outcome="crash", error=None, bound=None, rung=None, message=problem)
+        self._keep(row)
+
+    def _keep(self, row: Row) -> None:
+        self.rows[row.case] = row
+        self.journal.append(encode_row(row))
+        self.listener.row(row)
+
+    def _finish(self, worker: Worker, done: set[int], problem: str, *, outcome: str = "missing") -> None:
+        """Close the group at hand: every planned case that did not come back gets its outcome here."""
+        group = worker.group
+        if group is None:
+            return
+        for number in range(len(group.names)):
+            if number not in done:
+                self._keep(_row(group, number, outcome, problem))
+        worker.group = None
+
+    def _watch(self, worker: Worker) -> None:
+        """Kill a worker whose case is over its deadline, after it was asked for a stack dump."""
+        number, seconds = worker.slot.read()
+        if number == slots.IDLE:
+            return
+        if number == slots.STARTING:
+            limit = self.limits.start
+        else:
+            first = worker.fresh or number == slots.PREPARING or not worker.done
+            limit = self.limits.case + (self.limits.first_call if first else 0.0)
+        if seconds <= limit:
+            return
+        if worker.killed_for is None:
+            worker.killed_for = f"no result within {limit:g} s"
+            worker.kill(signal.SIGABRT)
+        elif seconds > limit + STACK_DUMP_SECONDS:
+            worker.kill(signal.SIGKILL)
+
+    def _bury(self, worker: Worker) -> None:
+        """A worker has ended: give the running case its outcome and the rest of its group to another worker."""
+        how = describe_exit(worker.exit_code)
+        if not worker.ready:
+            problem = worker.killed_for or how
+            if worker.exit_code != 0:  # exit 0 follows a failure that was told in words
+                self._start_failed(worker, f"the process ended while the backend was loading ({problem})", worker.log_tail())
+        elif worker.group is not None:
+            number, _ = worker.slot.read()
+            group = worker.group
+            if worker.exit_code != SICK or not worker.sick:
+                if number < 0:
+                    number = next((n for n in range(len(group.names)) if n not in worker.done), 0)
+                if number not in worker.done:
+                    outcome = "timeout" if worker.killed_for else "crash"
+                    message = worker.killed_for or how
+                    tail = "\n".join(worker.log_tail().splitlines()[-12:])
+                    self._keep(_row(group, number, outcome, f"{message}\n{tail}".strip()))
+                    worker.done.add(number)
+            worker.group = None
+            if len(worker.done) < len(group.names):
+                self._queue.appendleft((group, worker.done))
+        self._forget(worker)
+        if self._queue and len(self._workers) < self.count:
+            self._spawn()
+
+
+def _row(group: Group, number: int, outcome: str, message: str) -> Row:
+    """A result that the supervisor gives because the worker could not."""
+    case = f"{group.id}/{group.names[number]}"
+    parts = group.names[number].split("/")
+    layout, variant = (parts[1], parts[2]) if len(parts) == 3 else (None, None)
+    dtype = None if group.dtype == "any" else group.dtype
+    return Row(case, group.check, group.operator, None, dtype, layout, variant, outcome, None, None, None, None, 0.0, message)
+
+
+def _last_frame(trace: str) -> str | None:
+    """The last `File ...` line of a traceback: where a backend's import went wrong."""
+    frames = [line.strip() for line in trace.splitlines() if line.strip().startswith("File ")]
+    return f"at {frames[-1]}" if frames else None
+
+
