@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from conformance.spec.plan import Group
 
 LOG_TAIL = 4_000
+REGISTRY = "conformance.checks.registry"
+#: The server must have one thread, or forking it is not safe: BLAS libraries start theirs on import.
+SERVER_ENVIRONMENT = {
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "PYTHONUNBUFFERED": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
 
 
 @dataclass(slots=True)
@@ -65,17 +74,17 @@ class Worker:
 class Pool:
     """Starts the fork server, and workers from it. `request` is what each worker is told on its start."""
 
-    def __init__(self, folder: Path, request: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, request: dict[str, Any], registry: str = REGISTRY) -> None:
         self._folder = folder
-        self._request = request
+        self._request = {**request, "registry": registry}
         self._started = 0
         ours, theirs = socket.socketpair()
-        environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, **SERVER_ENVIRONMENT}
         environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
         self._server_log = folder / "server.log"
         with self._server_log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "conformance.run.server", str(theirs.fileno())],
+                [sys.executable, "-m", "conformance.run.server", str(theirs.fileno()), registry],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,12 +1,13 @@
 """The fork server: imports torch and the OpInfo catalogue once, then forks a worker in milliseconds.
 
-Started as `python -m conformance.run.server FD`. `multiprocessing`'s own server is not used: it re-runs the main
+Started as `python -m conformance.run.server FD REGISTRY`, where REGISTRY is the module that knows the checks. `multiprocessing`'s own server is not used: it re-runs the main
 program in every child, swallows an ImportError of its preload, and loses exit codes when it dies.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import select
 import signal
@@ -19,7 +20,7 @@ from typing import Any
 from conformance.run import wire
 
 
-def preload() -> dict[str, Any]:
+def preload(registry: str) -> dict[str, Any]:
     """Import what every worker needs and undo what the catalogue's import changes; says what it found.
 
     Importing OpInfo freezes the flags of `torch.backends`, so that a backend that sets one on import would fail here and
@@ -28,9 +29,7 @@ def preload() -> dict[str, Any]:
     import torch
     from torch.testing._internal import common_methods_invocations
 
-    from conformance.checks.registry import all_checks
-
-    all_checks()
+    importlib.import_module(registry).all_checks()
     torch.backends.__allow_nonbracketed_mutation_flag = True  # type: ignore[attr-defined]
     threads = threading.active_count()
     if threads != 1 or len(os.listdir("/proc/self/task")) != 1:
@@ -38,10 +37,10 @@ def preload() -> dict[str, Any]:
     return {"torch": torch.__version__, "opinfo": len(common_methods_invocations.op_db)}
 
 
-def serve(sock: socket.socket) -> None:
+def serve(sock: socket.socket, registry: str) -> None:
     """Fork a worker for each request, and report each worker's end, until the supervisor hangs up."""
     try:
-        wire.send(sock, {"ready": preload()})
+        wire.send(sock, {"ready": preload(registry)})
     except BaseException:  # noqa: BLE001 - whatever keeps torch from loading is told, then the server ends
         wire.send(sock, {"failed": traceback.format_exc()})
         return
@@ -115,4 +114,4 @@ def _die_with_parent() -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to answer
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

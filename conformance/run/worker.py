@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import os
 import platform
 import signal
@@ -18,11 +19,11 @@ from conformance.run import wire
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import torch
 
-    from conformance.checks.contract import Case, Context, Judgement
+    from conformance.checks.contract import Case, Check, Context, Judgement
 
 MAX_MESSAGE = 2_000
 MAX_REPRO = 6_000
@@ -40,6 +41,7 @@ def main(channel: socket.socket, request: dict[str, Any]) -> None:
         text = "".join(traceback.format_exception(error))
         wire.send(channel, {"failed": _one_line(error), "traceback": text[-8_000:]})
         return
+    checks = importlib.import_module(request["registry"]).all_checks()
     probe = healthy_probe(context.device)
     wire.send(channel, {"ready": environment(context)})
     reader = wire.Reader(channel)
@@ -48,7 +50,7 @@ def main(channel: socket.socket, request: dict[str, Any]) -> None:
         task = reader.wait()
         if task is None:
             return
-        run_group(channel, slot, context, task, probe)
+        run_group(channel, slot, context, checks, task, probe)
 
 
 def start(request: dict[str, Any]) -> Context:
@@ -104,18 +106,21 @@ def healthy_probe(device: torch.device) -> Callable[[], bool] | None:
 
 
 def run_group(
-    channel: socket.socket, slot: slots.Slot, context: Context, task: dict[str, Any], probe: Callable[[], bool] | None
+    channel: socket.socket,
+    slot: slots.Slot,
+    context: Context,
+    checks: Mapping[str, Check],
+    task: dict[str, Any],
+    probe: Callable[[], bool] | None,
 ) -> None:
     """Run the cases of one group that are still to do; ends the process when the device has fallen ill."""
-    from conformance.checks.registry import all_checks
-
     number_of = {name: number for number, name in enumerate(task["names"])}
     done = set(task["done"])
     check, operator, dtype = task["check"], task["operator"], task["dtype"]
     smallest: int | None = None
     slot.enter(slots.PREPARING)
     try:
-        for case in all_checks()[check].cases(context, operator, dtype):
+        for case in checks[check].cases(context, operator, dtype):
             number = number_of.get(case.name)
             if number is None:
                 raise LookupError(f"the check made a case that is not in the plan: {case.name}")

@@ -173,7 +173,7 @@ class _Converter:
     @staticmethod
     def _scalar(node: yaml.Node, here: Node) -> Scalar:
         text: str = node.value
-        if node.style is not None:  # quoted or block: text, whatever it looks like
+        if node.style:  # quoted or block: text, whatever it looks like
             return text
         if node.tag not in _PLAIN_TAGS:
             here.fail(f"the tag {node.tag} is not allowed")

@@ -1,0 +1,85 @@
+"""A registry of checks whose cases crash, hang, exit, flood and lie, for the tests of the runner."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+from conformance.checks.contract import Case, Judgement
+
+
+def ok():
+    return Judgement("pass", error=0.0, bound=0.0, rung="exact")
+
+
+def segfault():
+    ctypes.string_at(0)
+
+
+def abort():
+    os.abort()
+
+
+def leave():
+    os._exit(3)
+
+
+def sys_exit():
+    sys.exit(4)
+
+
+def deaf_loop():
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    while True:
+        time.sleep(1)
+
+
+def flood():
+    sys.stdout.write("x" * 5_000_000)
+    sys.stdout.flush()
+    return ok()
+
+
+def long_error():
+    raise RuntimeError("y" * 5_000_000)
+
+
+def detached_child():
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(2)
+        os._exit(0)
+    return ok()
+
+
+ACTS = {
+    "ok": ok,
+    "segfault": segfault,
+    "abort": abort,
+    "leave": leave,
+    "sys-exit": sys_exit,
+    "deaf-loop": deaf_loop,
+    "flood": flood,
+    "long-error": long_error,
+    "detached-child": detached_child,
+}
+
+
+class Acts:
+    """Each operator name is a script: `ok,segfault,ok` makes three cases that act so."""
+
+    id = "operators.forward"
+
+    def cases(self, context, operator, dtype):
+        for number, act in enumerate(operator.split(",")):
+            if act == "unmakable":
+                raise ValueError("inputs cannot be made")
+            if act != "absent-case":
+                yield Case(f"case-{number:04}", None, None, 1, ACTS[act], lambda: "import torch\n")
+
+
+def all_checks():
+    return {"operators.forward": Acts()}
