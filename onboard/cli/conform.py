@@ -1,0 +1,71 @@
+"""`onboard conform`: measure a device."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onboard.cli.options import Json, PassphraseFile
+
+if TYPE_CHECKING:
+    from onboard.attest.keys import SigningKey
+
+_SELECTION = "Selection"
+
+
+def conform(
+    *,
+    device: Annotated[str, typer.Option(help="A profile or a torch device: trn, cuda, cpu.")],
+    out: Annotated[Path | None, typer.Option(help="Keep the results here; must be empty or new.")] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(help="Judge this level; repeatable. Default: those claimed.", rich_help_panel=_SELECTION),
+    ] = None,
+    checks: Annotated[
+        str | None, typer.Option(metavar="GLOB", help="Only checks like runtime.*", rich_help_panel=_SELECTION)
+    ] = None,
+    ops: Annotated[
+        str | None, typer.Option(metavar="GLOB", help="Only operators like conv*", rich_help_panel=_SELECTION)
+    ] = None,
+    dtypes: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only these, e.g. float32,int64", rich_help_panel=_SELECTION)
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=512, help="Default: one per processor.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of the inputs.")] = 0,
+    profile: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read the device profile from this file.")
+    ] = None,
+    import_: Annotated[
+        str | None, typer.Option("--import", metavar="MODULE", help="Import this for a backend without entry point.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Sign the report with this key.")] = None,
+    passphrase_file: PassphraseFile = None,
+    json: Json = False,
+) -> None:
+    """Measure a device against the suite: what is native, what falls back, what is wrong and by how much."""
+    from conformance.run.api import ConformOptions
+    from onboard.cli.options import words
+    from onboard.cli.measure import default_folder, measure
+
+    options = ConformOptions(
+        device=device,
+        out=out or default_folder(device),
+        levels=tuple(level or ()),
+        checks=checks,
+        ops=ops,
+        dtypes=words(dtypes),
+        workers=workers or 0,
+        seed=seed,
+        profile=profile,
+        import_module=import_,
+    )
+    secret = None if key is None else _load(key, passphrase_file)
+    raise typer.Exit(measure(options, secret, as_json=json))
+
+
+def _load(key: Path, passphrase_file: Path | None) -> "SigningKey":
+    """Unlock the key before the run: a wrong passphrase must not cost a measurement."""
+    from onboard.attest.keys import load_key
+    from onboard.cli.options import passphrase
+
+    return load_key(key, passphrase(passphrase_file))

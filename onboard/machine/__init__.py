@@ -1,0 +1,1 @@
+"""What this machine has: toolchain, torch, backends, device profiles. Nothing here imports torch into this process."""

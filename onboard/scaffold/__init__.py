@@ -1,0 +1,1 @@
+"""Answers, validated, rendered into a backend package."""
