@@ -11,6 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import torch
+from torch._C import (
+    _dispatch_dump_table,
+    _dispatch_get_all_op_names,
+    _dispatch_has_kernel,
+    _dispatch_key_for_device,
+    _get_operation_overload,
+    _get_privateuse1_backend_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,27 +64,25 @@ class Census:
 
 
 def dispatch_key(device_type: str) -> str:
-    """The dispatch key of a device type, by its present name: a backend may have renamed PrivateUse1."""
-    if device_type == torch._C._get_privateuse1_backend_name():
+    """Name the dispatch key of a device type by its present name: a backend may have renamed PrivateUse1."""
+    if device_type == _get_privateuse1_backend_name():
         return "PrivateUse1"
-    return str(torch._C._dispatch_key_for_device(device_type))
+    return str(_dispatch_key_for_device(device_type))
 
 
 def resolve(overload: str, key: str) -> Resolution:
-    """What `key` resolves to for an overload such as `aten::add.out`; an unknown overload raises RuntimeError."""
+    """Say what `key` resolves to for an overload such as `aten::add.out`; an unknown overload raises RuntimeError."""
     return _resolutions(overload, (key,))[0]
 
 
 def is_overload(name: str) -> bool:
     """Whether the dispatcher knows an overload of that name."""
-    space, _, rest = name.partition("::")
-    base, _, overload = rest.partition(".")
-    return bool(rest) and bool(torch._C._dispatch_has_kernel(f"{space}::{base}{'.' if overload else ''}{overload}"))
+    return bool(_dispatch_has_kernel(name))
 
 
 def census(key: str) -> Census:
     """Take the census of a dispatch key, such as "PrivateUse1"; takes about 0.2 s."""
-    names = sorted(n for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::"))
+    names = sorted(n for n in _dispatch_get_all_op_names() if n.startswith("aten::"))
     own: dict[str, Resolution] = {}
     needs_kernel = []
     for name in names:
@@ -97,7 +103,7 @@ def census(key: str) -> Census:
 
 def _resolutions(overload: str, keys: tuple[str, ...]) -> tuple[Resolution, ...]:
     found: dict[str, Resolution] = {}
-    for line in torch._C._dispatch_dump_table(overload).splitlines():
+    for line in _dispatch_dump_table(overload).splitlines():
         key, separator, rest = line.partition(": ")
         if separator and key in keys:
             label = rest.rpartition("[")[2].rstrip("]")
@@ -111,7 +117,7 @@ def _core(names: Iterable[str]) -> list[str]:
     found = []
     for name in names:
         base, _, overload = name.partition(".")
-        tags = torch._C._get_operation_overload(base, overload)[2]
+        tags = _get_operation_overload(base, overload)[2]
         if torch.Tag.core in tags:
             found.append(name)
     return found
