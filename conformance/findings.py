@@ -70,7 +70,7 @@ def _kernels_by_operator(rows: Iterable[Row]) -> dict[str, set[str]]:
 def base_name(name: str) -> str:
     """`exp` of `aten::exp.out`, of `exp_`, and of `special.exp`; `relu` of `nn.functional.relu`."""
     if name.startswith("aten::"):
-        return name[len("aten::") :].split(".")[0].strip("_")
+        return name[len("aten::") :].split(".", maxsplit=1)[0].strip("_")
     return name.removeprefix("nn.functional.").split(".")[-1].strip("_")
 
 
@@ -100,7 +100,9 @@ def _wrong(rows: list[Row], kernels: dict[str, set[str]]) -> list[Finding]:
         title = f"{operator} gives wrong answers"
         also = tuple(sorted({key.split("|")[1] for key in keys} - {operator}))
         identity = f"wrong-{operator}" if by_operator[root][0].check.startswith("operators.") else f"wrong-{root}"
-        found.append(_finding(identity.replace("|", "-"), by_operator[root], cases, title, also, (kernel,) if kernel else ()))
+        found.append(
+            _finding(identity.replace("|", "-"), by_operator[root], cases, title, also, (kernel,) if kernel else ())
+        )
     return found
 
 

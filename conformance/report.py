@@ -185,9 +185,7 @@ def _families(suite: Suite, rows: Sequence[Row]) -> tuple[FamilyLine, ...]:
     )
 
 
-def _next(
-    rows: Sequence[Row], findings: Sequence[Finding], verdict: str, selection: Selection, out: Path
-) -> str:
+def _next(rows: Sequence[Row], findings: Sequence[Finding], verdict: str, selection: Selection, out: Path) -> str:
     """The most useful thing to do now, in one line."""
     first = findings[0] if findings else None
     if first is not None and first.id == ABSENT:
@@ -195,9 +193,7 @@ def _next(
         return f"implement {kernel}: of the absent kernels, most operators wait for it"
     if first is not None:
         return f"onboard repro {out} {first.id}   # {first.title}"
-    fallen = Counter(
-        kernel for row in rows if row.execution == "fallback" for kernel in row.kernels
-    )
+    fallen = Counter(kernel for row in rows if row.execution == "fallback" for kernel in row.kernels)
     if fallen:
         kernel, count = max(fallen.items(), key=lambda item: (item[1], item[0]))
         return f"give {kernel} a native kernel: {count} groups are served by its fallback"

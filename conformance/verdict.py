@@ -23,7 +23,7 @@ _WORST_EXECUTION = ("native", "composite", "fallback", "absent")
 
 @dataclass(frozen=True, slots=True)
 class LevelVerdict:
-    """`required` and `passed` count cases, those of the prerequisites not among them; `why` names what stands in the way."""
+    """`required` and `passed` count cases without those of the prerequisites; `why` names what stands in the way."""
 
     verdict: str
     required: int

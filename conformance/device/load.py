@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def load_device(profile: Profile, import_module: str | None = None) -> torch.device:
     """Import the backend that serves the profile and return its device after a first allocation.
 
-    Only the named module or the entry point of the profile's own package is loaded: another backend that happens to be
-    installed would take the one PrivateUse1 slot of the process. Raises EnvironmentFailure, or whatever the import raises.
+    Only the named module or the entry point of the profile's own package is loaded: another backend that happens to
+    be installed would take the one PrivateUse1 slot of the process. Raises EnvironmentFailure, or whatever the import raises.
     """
     os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     for module in (import_module, profile.import_module):
@@ -30,7 +30,7 @@ def load_device(profile: Profile, import_module: str | None = None) -> torch.dev
         device = torch.device(profile.device)
         torch.empty(1, device=device)
     except (RuntimeError, NotImplementedError, AssertionError) as error:
-        renamed = torch._C._get_privateuse1_backend_name()
+        renamed = torch._C._get_privateuse1_backend_name()  # noqa: SLF001 - torch offers no public way
         hint = f"the backend that was loaded calls its device {renamed!r}" if renamed != "privateuseone" else None
         message = f"torch has no device {profile.device!r}: {str(error).splitlines()[0]}"
         raise EnvironmentFailure(message, hint=hint) from error
@@ -40,7 +40,7 @@ def load_device(profile: Profile, import_module: str | None = None) -> torch.dev
 def _call_autoload(module: str) -> None:
     """Call the module's `torch.backends` entry point, as `import torch` does; a module may do without one."""
     for entry in entry_points(group="torch.backends"):
-        if entry.module.split(".")[0] == module.split(".")[0]:
+        if entry.module.split(".")[0] == module.split(".", maxsplit=1)[0]:
             entry.load()()
 
 

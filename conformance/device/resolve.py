@@ -77,7 +77,9 @@ def _checked(profile: Profile, import_module: str | None) -> Profile:
     if module is None:
         return profile
     if find_spec(module.split(".")[0]) is None:
-        named = f" (pip name {profile.distribution})" if profile.distribution and module == profile.import_module else ""
+        named = (
+            f" (pip name {profile.distribution})" if profile.distribution and module == profile.import_module else ""
+        )
         raise EnvironmentFailure(
             f"no device {profile.name!r} on this machine: the package {module!r}{named} is not installed; "
             f"{profile.source} describes it as torch device {profile.device!r} of {profile.vendor}",

@@ -9,7 +9,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance import results
 from conformance.device.resolve import distribution_version, resolve_profile
@@ -26,7 +26,7 @@ from conformance.spec.suite import load_suite
 if TYPE_CHECKING:
     from conformance.device.profile import Profile
     from conformance.results import Row
-    from conformance.spec.plan import Group, Plan
+    from conformance.spec.plan import Group
     from conformance.spec.suite import Suite
 
 
@@ -47,7 +47,13 @@ class ConformOptions:
     suite: Path | None = None
 
 
-def run_conformance(options: ConformOptions, listener: Listener) -> Report:
+class Watch(Protocol):
+    """Makes the listener of a run once its selection is known."""
+
+    def __call__(self, suite: Suite, selection: Selection, simulated: bool, /) -> Listener: ...
+
+
+def run_conformance(options: ConformOptions, watch: Watch) -> Report:
     """Run, write the results into `options.out` and return the report; a Ctrl-C leaves a partial, unsignable one.
 
     Raises UsageError for a selection that makes no sense and EnvironmentFailure when there is no device to run on.
@@ -62,7 +68,7 @@ def run_conformance(options: ConformOptions, listener: Listener) -> Report:
     )
     prepare_folder(options.out)
     began = time.time()
-    supervisor, interrupted = _run(options, suite, profile, chosen, listener)
+    supervisor, interrupted = _run(options, suite, profile, chosen, watch(suite, chosen, profile.simulated))
     rows = join(chosen.groups, supervisor.rows)
     report = summarize(
         suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(rows),
@@ -146,7 +152,9 @@ def prepare_folder(out: Path) -> None:
 def save(out: Path, report: Report, rows: list[Row], environment: dict[str, Any]) -> None:
     """Write results, environment and report; the journal goes once the results are on disk."""
     results.write_results(out / results.RESULTS_NAME, rows)
-    (out / results.ENVIRONMENT_NAME).write_text(json.dumps(environment, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (out / results.ENVIRONMENT_NAME).write_text(
+        json.dumps(environment, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
     report = replace(report, out=str(out))
     (out / results.REPORT_NAME).write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
     (out / results.JOURNAL_NAME).unlink(missing_ok=True)

@@ -22,7 +22,9 @@ class Journal:
         try:
             self._file = path.open("wb")
         except OSError as error:
-            raise EnvironmentFailure(f"cannot write {path}: {error.strerror}", hint="name another folder with --out") from None
+            raise EnvironmentFailure(
+                f"cannot write {path}: {error.strerror}", hint="name another folder with --out"
+            ) from None
         self._pending = 0
         self._synced = time.monotonic()
 

@@ -1,6 +1,7 @@
 """The fork server: imports torch and the OpInfo catalogue once, then forks a worker in milliseconds.
 
-Started as `python -m conformance.run.server FD REGISTRY`, where REGISTRY is the module that knows the checks. `multiprocessing`'s own server is not used: it re-runs the main
+Started as `python -m conformance.run.server FD REGISTRY`, where REGISTRY is the module that
+knows the checks. `multiprocessing`'s own server is not used: it re-runs the main
 program in every child, swallows an ImportError of its preload, and loses exit codes when it dies.
 """
 
@@ -15,6 +16,7 @@ import socket
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
 from conformance.run import wire
@@ -23,16 +25,16 @@ from conformance.run import wire
 def preload(registry: str) -> dict[str, Any]:
     """Import what every worker needs and undo what the catalogue's import changes; says what it found.
 
-    Importing OpInfo freezes the flags of `torch.backends`, so that a backend that sets one on import would fail here and
-    nowhere else; the freeze is lifted again.
+    Importing OpInfo freezes the flags of `torch.backends`, so that a backend that sets one on import would fail here
+    and nowhere else; the freeze is lifted again.
     """
     import torch
     from torch.testing._internal import common_methods_invocations
 
     importlib.import_module(registry).all_checks()
-    torch.backends.__allow_nonbracketed_mutation_flag = True  # type: ignore[attr-defined]
+    torch.backends.__allow_nonbracketed_mutation_flag = True  # noqa: SLF001 - it has no public name
     threads = threading.active_count()
-    if threads != 1 or len(os.listdir("/proc/self/task")) != 1:
+    if threads != 1 or len(list(Path("/proc/self/task").iterdir())) != 1:
         raise RuntimeError("the fork server has more than one thread: forking it is not safe")
     return {"torch": torch.__version__, "opinfo": len(common_methods_invocations.op_db)}
 
@@ -49,8 +51,9 @@ def serve(sock: socket.socket, registry: str) -> None:
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     reader = wire.Reader(sock)
+    sources: list[Any] = [sock, wake_read]
     while True:
-        ready, _, _ = select.select([sock, wake_read], [], [])
+        ready, _, _ = select.select(sources, [], [])
         if wake_read in ready:
             os.read(wake_read, 4096)
         _report_ends(sock)

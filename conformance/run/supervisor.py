@@ -121,7 +121,7 @@ class Supervisor:
             elif "ready" in message:
                 self._made_ready(worker, message["ready"])
             elif "failed" in message:
-                self._start_failed(worker, message["failed"], message["traceback"])
+                self._start_failed(message["failed"], message["traceback"])
         if not open_:
             worker.hung_up = True
             self._selector.unregister(worker.channel)
@@ -135,7 +135,7 @@ class Supervisor:
             self.environment = environment
             self.listener.started(self._planned, environment)
 
-    def _start_failed(self, worker: Worker, problem: str, trace: str) -> None:
+    def _start_failed(self, problem: str, trace: str) -> None:
         self._failed_starts += 1
         if not self.environment or self._failed_starts >= MAX_FAILED_STARTS:
             error = EnvironmentFailure(f"the device cannot be brought up: {problem}", hint=_last_frame(trace))
@@ -163,7 +163,9 @@ class Supervisor:
         worker.fresh = False
         worker.sick = message["sick"]
         if worker.sick:
-            problem = f"afterwards the device no longer adds 1 and 1; the case itself said: {row.outcome}: {row.message}"
+            problem = (
+                f"afterwards the device no longer adds 1 and 1; the case itself said: {row.outcome}: {row.message}"
+            )
             row = replace(row, outcome="crash", error=None, bound=None, rung=None, message=problem)
         self._keep(row)
 
@@ -206,7 +208,7 @@ class Supervisor:
         if not worker.ready:
             problem = worker.killed_for or how
             if worker.exit_code != 0:  # exit 0 follows a failure that was told in words
-                self._start_failed(worker, f"the process ended while the backend was loading ({problem})", worker.log_tail())
+                self._start_failed(f"the process ended while the backend was loading ({problem})", worker.log_tail())
         elif worker.group is not None:
             number, _ = worker.slot.read()
             group = worker.group
@@ -233,12 +235,12 @@ def _row(group: Group, number: int, outcome: str, message: str) -> Row:
     parts = group.names[number].split("/")
     layout, variant = (parts[1], parts[2]) if len(parts) == 3 else (None, None)
     dtype = None if group.dtype == "any" else group.dtype
-    return Row(case, group.check, group.operator, None, dtype, layout, variant, outcome, None, None, None, None, 0.0, message)
+    return Row(
+        case, group.check, group.operator, None, dtype, layout, variant, outcome, None, None, None, None, 0.0, message
+    )
 
 
 def _last_frame(trace: str) -> str | None:
     """The last `File ...` line of a traceback: where a backend's import went wrong."""
     frames = [line.strip() for line in trace.splitlines() if line.strip().startswith("File ")]
     return f"at {frames[-1]}" if frames else None
-
-

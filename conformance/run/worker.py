@@ -211,5 +211,3 @@ def _one_line(error: BaseException) -> str:
 
 def as_row(fields: dict[str, Any]) -> Row:
     return Row(**{**fields, "kernels": tuple(fields.get("kernels", ()))})
-
-

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from conformance.spec.yamlfile import Node, read_yaml
 
@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUNGS = ("exact", "dot", "random", "conditioned", "unjudged")
-DTYPES = ("float32", "bfloat16", "int64", "bool", "complex64", "float64", "float16", "int32", "int16", "int8", "uint8")
+DTYPES = (
+    "float32", "bfloat16", "int64", "bool", "complex64", "float64", "float16", "int32", "int16", "int8", "uint8",
+    "float8_e4m3fn",
+)  # fmt: skip
+JUDGES = ("values", "numbers", "metadata")
+REFERENCES = ("float64", "host")
+TERMS = ("ones", "inputs", "window")
+TIES = ("dim", "k-dim", "plane-1", "plane-2", "plane-3")
+LAYOUTS = ("plain", "offset", "strided")
 LEVELS = ("bring-up", "inference", "training", "compile", "distributed", "extra")
 
 
@@ -19,19 +27,32 @@ LEVELS = ("bring-up", "inference", "training", "compile", "distributed", "extra"
 class Oracle:
     """How an operator is judged: the rung, its parameters, and why where it deviates from its family.
 
-    `extra` counts roundings beyond those of the contraction (alpha, beta, bias); `terms` names how the number of terms
-    per output is found. `why` is required where nothing is judged.
+    `terms` names how the number of terms of a dot is found; `extra` counts roundings beyond those of the contraction
+    (alpha, beta, bias). `judge`: `values`, `numbers` (the sign of a zero is left open) or `metadata` (the values are
+    left open altogether). `reference`: the same call in float64, or the `host`'s own kernel at the same dtype, for
+    what is defined by the format. `law` names the distribution of a random operator. `ties` says how indices relate to
+    the input where tying values leave them open. `host_off` says why the host's kernel is known to miss the bound: a
+    case in which it does, and in which the device is wrong as well, is then not judged. `why` is required where
+    nothing is judged.
     """
 
     rung: str
     terms: str | None = None
     extra: int = 0
     why: str | None = None
+    judge: str = "values"
+    reference: str = "float64"
+    law: str | None = None
+    ties: str | None = None
+    host_off: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorSpec:
-    """One OpInfo entry (`name` is its full name, variant included) with its place in the suite."""
+    """One OpInfo entry (`name` is its full name, variant included) with its place in the suite.
+
+    `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input.
+    """
 
     name: str
     family: str
@@ -42,21 +63,28 @@ class OperatorSpec:
     by_dtype: dict[str, Oracle]
     must: str | None
     aten: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = LAYOUTS
+    view: bool = False
 
     def oracle_for(self, dtype: str) -> Oracle:
         return self.by_dtype.get(dtype, self.oracle)
 
 
+_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view")
+_CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES}
+_TEXTS = ("why", "law", "host_off")
+
+
 def load_family(path: Path, source: str) -> list[OperatorSpec]:
     """Read one family; every operator inherits what the family says and states only what differs."""
     root = read_yaml(path, source)
-    top = root.record(["family", "level", "since", "dtypes", "oracle", "operators"], ["must"])
+    top = root.record(["family", "level", "since", "dtypes", "oracle", "operators"], ["must", "layouts", "view"])
     base = _oracle(top["oracle"], None)
     common = _by_dtype(top["oracle"], base)
     dtypes = top["dtypes"].texts(DTYPES)
     specs = []
     for name, node in top["operators"].mapping().items():
-        fields = {} if node.value is None else node.record([], ["oracle", "dtypes", "level", "since", "must", "aten"])
+        fields = {} if node.value is None else node.record([], _FIELDS)
         oracle = _oracle(fields["oracle"], base) if "oracle" in fields else base
         overrides = dict(common)
         if "oracle" in fields:
@@ -72,21 +100,31 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
                 by_dtype=overrides,
                 must=fields["must"].text() if "must" in fields else None,
                 aten=fields["aten"].texts() if "aten" in fields else (),
+                layouts=_inherited("layouts", fields, top).texts(LAYOUTS) if "layouts" in {*fields, *top} else LAYOUTS,
+                view=_inherited("view", fields, top).boolean() if "view" in {*fields, *top} else False,
             )
         )
     return specs
 
 
+def _inherited(name: str, fields: dict[str, Node], top: dict[str, Node]) -> Node:
+    return fields[name] if name in fields else top[name]
+
+
 def _oracle(node: Node, base: Oracle | None) -> Oracle:
-    fields = node.record([] if base else ["rung"], ["rung", "terms", "extra", "why", "dtypes"])
-    oracle = Oracle(
-        rung=fields["rung"].text(RUNGS) if "rung" in fields else base.rung if base else "",
-        terms=fields["terms"].text() if "terms" in fields else base.terms if base else None,
-        extra=fields["extra"].integer(low=0) if "extra" in fields else base.extra if base else 0,
-        why=fields["why"].text() if "why" in fields else None,
-    )
+    fields = node.record([] if base else ["rung"], ["rung", "extra", "dtypes", *_CHOICES, *_TEXTS])
+    found: dict[str, Any] = {name: fields[name].text(_CHOICES[name]) for name in _CHOICES if name in fields}
+    found |= {name: fields[name].text() for name in _TEXTS if name in fields}
+    if "extra" in fields:
+        found["extra"] = fields["extra"].integer(low=0)
+    if "rung" in fields:
+        found["rung"] = fields["rung"].text(RUNGS)
+    # What is said of one dtype or one operator adds to what stands above; a reason holds only where it is given.
+    oracle = replace(base, **{"why": None, **found}) if base else Oracle(**found)
     if oracle.rung == "unjudged" and not oracle.why:
         node.fail("what is not judged needs a reason", hint="add `why:`")
+    if oracle.rung == "random" and not oracle.law:
+        node.fail("a random operator needs a law", hint="add `law:`")
     return oracle
 
 

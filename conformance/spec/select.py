@@ -79,7 +79,9 @@ def with_prerequisites(suite: Suite, levels: tuple[str, ...]) -> tuple[str, ...]
 def next_levels(suite: Suite, held: tuple[str, ...]) -> tuple[str, ...]:
     """The levels whose prerequisites are all among `held` and which are not held themselves."""
     return tuple(
-        name for name, level in suite.levels.items() if name not in held and all(before in held for before in level.after)
+        name
+        for name, level in suite.levels.items()
+        if name not in held and all(before in held for before in level.after)
     )
 
 

@@ -33,7 +33,10 @@ def run_script(tmp_path, monkeypatch):
             for script in scripts
         ]
         request = {
-            "profile": asdict(default_profile("cpu")), "import": None, "suite": str(specs_dir()), "seed": 0,
+            "profile": asdict(default_profile("cpu")),
+            "import": None,
+            "suite": str(specs_dir()),
+            "seed": 0,
         }
         pool = Pool(tmp_path, request, registry="misbehaving")
         journal = Journal(tmp_path / "journal.jsonl")

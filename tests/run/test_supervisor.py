@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
@@ -19,9 +18,7 @@ def only(supervisor, outcome):
     return row
 
 
-@pytest.mark.parametrize(
-    ("act", "message"), [("segfault", "SIGSEGV"), ("abort", "SIGABRT"), ("leave", "exit code 3")]
-)
+@pytest.mark.parametrize(("act", "message"), [("segfault", "SIGSEGV"), ("abort", "SIGABRT"), ("leave", "exit code 3")])
 def test_a_crash_costs_its_own_case_only(run_script, act, message):
     supervisor = run_script(f"ok,ok,{act},ok,ok")
     assert outcomes(supervisor) == ["pass", "pass", "crash", "pass", "pass"]
@@ -100,7 +97,7 @@ def _orphans(folder):
     found = []
     for fd in Path("/proc").glob("[0-9]*/fd/[12]"):
         try:
-            if os.readlink(fd).startswith(str(folder)):
+            if str(fd.readlink()).startswith(str(folder)):
                 found.append(fd)
         except OSError:
             continue
