@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from conformance.errors import EnvironmentFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: In this order an entry without any of the usual dtypes takes what it has.
 FALLBACK_DTYPES = ("complex64", "float64", "float16", "int32", "float8_e4m3fn")
@@ -25,7 +28,7 @@ def entries() -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from torch.testing._internal.common_methods_invocations import op_db
+            from torch.testing._internal import common_methods_invocations
     except ImportError as error:
         raise EnvironmentFailure(
             f"the operator catalogue of torch {torch.__version__} cannot be imported: {error}",
@@ -33,7 +36,13 @@ def entries() -> dict[str, Any]:
         ) from None
     finally:
         torch.backends.__allow_nonbracketed_mutation_flag = frozen_before
-    return {info.full_name: info for info in op_db}
+    common_methods_invocations.wrapper_set_seed = _unseeded
+    return {info.full_name: info for info in common_methods_invocations.op_db}
+
+
+def _unseeded(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a random operator as it is: OpInfo's wrapper seeds every call with 42, which would make all draws equal."""
+    return function(*args, **kwargs)
 
 
 @functools.cache
@@ -63,6 +72,7 @@ def public_name(operator: str) -> str | None:
     return None
 
 
-def call(operator: str) -> Any:
+def function_of(operator: str) -> Callable[..., Any]:
     """The callable of the entry: takes the sample's input, arguments and keywords."""
-    return entries()[operator].op
+    function: Callable[..., Any] = entries()[operator].op
+    return function

@@ -89,6 +89,8 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
         overrides = dict(common)
         if "oracle" in fields:
             overrides = _by_dtype(fields["oracle"], oracle)
+        if oracle.rung == "random" and not oracle.law:
+            node.fail("a random operator needs a law", hint="add `oracle: {law: ...}`")
         specs.append(
             OperatorSpec(
                 name=name,
@@ -123,8 +125,6 @@ def _oracle(node: Node, base: Oracle | None) -> Oracle:
     oracle = replace(base, **{"why": None, **found}) if base else Oracle(**found)
     if oracle.rung == "unjudged" and not oracle.why:
         node.fail("what is not judged needs a reason", hint="add `why:`")
-    if oracle.rung == "random" and not oracle.law:
-        node.fail("a random operator needs a law", hint="add `law:`")
     return oracle
 
 

@@ -1,0 +1,230 @@
+"""The check `operators.forward`: every operator of torch's catalogue, called once per sample and layout."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.checks.contract import Case, Judgement
+from conformance.device.execution import observe
+from conformance.inputs import catalogue, script
+from conformance.inputs.layouts import LAYOUTS, PLAIN, relaid_samples, relay
+from conformance.inputs.samples import Sample, opinfo_samples, seed_of
+from conformance.inputs.transport import fetch, send
+from conformance.oracle import judge, metadata, randomness
+from conformance.oracle.compare import Measure
+from conformance.oracle.judge import Finding
+from conformance.oracle.reference import outputs
+from conformance.oracle.trial import HostError, Trial, same_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.checks.contract import Context
+    from conformance.device.execution import Observation
+    from conformance.spec.operators import OperatorSpec, Oracle
+    from conformance.spec.suite import Suite
+
+FUNCTION = "function"
+#: The one case of an entry that the host has at no dtype.
+UNSAMPLED = f"unsampled/{PLAIN}/{FUNCTION}"
+ANY_DTYPE = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """Call each operator on the device and compare what it returns with the oracle's answer."""
+
+    id: str = field(default="operators.forward", init=False)
+
+    def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:
+        """Every operator of the suite that the installed torch describes, at the dtypes that its CPU has."""
+        known = catalogue.entries()
+        for name, spec in suite.operators.items():
+            if name in known:
+                for dtype in catalogue.planned_dtypes(name, spec.dtypes) or (ANY_DTYPE,):
+                    yield name, dtype
+
+    def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
+        if dtype == ANY_DTYPE:
+            return [UNSAMPLED]
+        samples = opinfo_samples(operator, dtype, 0)
+        return [_name(i, layout) for i, layout in _planned(samples, suite.operators[operator])]
+
+    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
+        """One case per sample and layout; the first with elements also observes how the device serves the operator."""
+        spec = context.suite.operators[operator]
+        if dtype == ANY_DTYPE:
+            reason = spec.oracle.why or "the CPU has it at no dtype: there is no answer to compare with"
+            yield Case(UNSAMPLED, PLAIN, FUNCTION, 0, lambda: Judgement("unjudged", message=reason), lambda: "")
+            return
+        samples = opinfo_samples(operator, dtype, context.seed)
+        observed = next((i for i, sample in enumerate(samples) if sample.size), 0)
+        function = catalogue.function_of(operator)
+        trial: Trial | None = None
+        for ordinal, layout in _planned(samples, spec):
+            sample = samples[ordinal]
+            if trial is None or trial.sample is not sample:
+                trial = Trial(function, sample, dtype, spec.oracle_for(dtype))
+            run = Run(context, spec, dtype, trial, layout, observes=ordinal == observed and layout == PLAIN)
+            yield Case(_name(ordinal, layout), layout, FUNCTION, sample.size, run.judgement, run.repro)
+
+
+def _planned(samples: tuple[Sample, ...], spec: OperatorSpec) -> Iterator[tuple[int, str]]:
+    """Ordinals and layouts in the order of their names."""
+    others = sorted(set(spec.layouts))
+    relaid = set(relaid_samples(samples))
+    for ordinal in range(len(samples)):
+        for layout in others if ordinal in relaid else (PLAIN,):
+            yield ordinal, layout
+
+
+def _name(ordinal: int, layout: str) -> str:
+    return f"sample-{ordinal:04}/{layout}/{FUNCTION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of one operator on the device, and its judgement."""
+
+    context: Context
+    spec: OperatorSpec
+    dtype: str
+    trial: Trial
+    layout: str
+    observes: bool
+
+    @property
+    def oracle(self) -> Oracle:
+        return self.trial.oracle
+
+    def judgement(self) -> Judgement:
+        """Call, synchronize, judge; an exception of the device's leaves this function."""
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            found = self._random() if self.oracle.rung == "random" else self._judged()
+            seen = self._observe() if self.observes else None
+        measure, outcome = found.measure, found.outcome
+        by_itself = self.context.device.type == "cpu" and measure.rung == "exact" and self._same_kernel()
+        return Judgement(
+            outcome=outcome,
+            error=measure.error if outcome != "unjudged" else None,
+            bound=measure.bound if outcome != "unjudged" else None,
+            rung=measure.rung if outcome != "unjudged" else None,
+            message=found.unjudged or measure.message,
+            overload=seen.overload if seen else None,
+            execution=seen.execution if seen else None,
+            kernels=seen.kernels if seen else (),
+            evidence="self" if by_itself and outcome == "pass" else None,
+        )
+
+    def _same_kernel(self) -> bool:
+        """Whether the reference came from the very kernel that is judged, so that a pass is no evidence."""
+        try:
+            return self.trial.reference is self.trial.host
+        except HostError:
+            return False
+
+    def _inputs(self) -> Sample:
+        return relay(self.trial.sample, self.layout)
+
+    def _call(self, inputs: Sample) -> Any:
+        result = self.trial.function(*inputs.args, **inputs.kwargs)
+        synchronize(self.context.device)
+        return result
+
+    def _judged(self) -> Finding:
+        laid = self._inputs()
+        sent = send(laid, self.context.device)
+        try:
+            host = self.trial.host
+        except HostError as error:
+            self._call(sent)
+            return Finding(Measure("exact", 0.0, 0.0), f"the host raises on this sample: {error}")
+        result = self._call(sent)
+        found = outputs(result, sent)
+        problem = metadata.mismatch(found, host, self.context.device)
+        if problem is None and self.spec.view:
+            problem = self._view_problem(found, sent)
+        if problem is not None:
+            return Finding(Measure("exact", 1.0, 0.0, problem))
+        if self.oracle.rung == "unjudged":
+            return Finding(Measure("exact", 0.0, 0.0), self.oracle.why)
+        got = fetch(found)
+        count = len(sent.tensors)
+        untouched = [
+            same_bytes(after, before) for after, before in zip(fetch(sent.tensors), laid.tensors, strict=True)
+        ] if count else []  # fmt: skip
+        finding = judge.judge(self.trial, got, untouched)
+        ratio = judge.host_ratio(self.trial) if finding.outcome == "wrong" and self.oracle.host_off else 0.0
+        if ratio > 1:
+            reason = f"the host misses the bound as well, {ratio:.3g} times: {self.oracle.host_off}"
+            return replace(finding, unjudged=reason)
+        return finding
+
+    def _view_problem(self, found: list[Any], sent: Sample) -> str | None:
+        if self.layout != PLAIN:
+            return None  # whether a view exists of another layout is up to the layout
+        arguments = sent.tensors
+        host_arguments = self.trial.host[len(self.trial.host) - len(arguments) :]
+        results = len(found) - len(arguments)
+        return metadata.view_mismatch(found[:results], arguments, self.trial.host[:results], host_arguments)
+
+    def _random(self) -> Finding:
+        host = self.trial.host
+        device = self.context.device
+        laid = self._inputs()
+
+        def draw() -> torch.Tensor:
+            sent = send(laid, device)
+            result = self._call(sent)
+            found = outputs(result, sent)
+            problem = metadata.mismatch(found, host, device)
+            if problem is not None:
+                raise _WrongMetadataError(problem)
+            drawn: torch.Tensor = fetch(found[0])
+            return drawn.clone()
+
+        seed = seed_of(self.spec.name, self.dtype, "device", self.context.seed)
+        try:
+            measure = randomness.judge(self.oracle.law or "", self.trial.sample, draw, lambda: reseed(seed))
+        except _WrongMetadataError as error:
+            return Finding(Measure("exact", 1.0, 0.0, str(error)))
+        return Finding(measure)
+
+    def _observe(self) -> Observation:
+        inputs = send(self._inputs(), self.context.device)
+        return observe(lambda: self._call(inputs), self.context.device)
+
+    def repro(self) -> str:
+        """A short script that shows the call, what is expected and what comes back."""
+        return script.write(self.spec.name, self._inputs(), self.context, functools.partial(self._expected))
+
+    def _expected(self) -> Any:
+        return self.trial.reference[0]
+
+
+class _WrongMetadataError(Exception):
+    """A random draw of another dtype, shape or device."""
+
+
+def reseed(seed: int) -> None:
+    """Seed the generators of the host and of every device."""
+    torch.manual_seed(seed)
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait for the device, so that a late error stays on the case that caused it."""
+    if device.type == "cpu":
+        return
+    module = getattr(torch, device.type, None)
+    wait = getattr(module, "synchronize", None)
+    if callable(wait):
+        wait()
+
+
+__all__ = ["LAYOUTS", "Forward", "reseed", "synchronize"]

@@ -1,0 +1,102 @@
+"""The judge: the outputs of a device against a trial, by the rung that the suite names for the operator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.oracle import compare, conditioned, dot, ties
+from conformance.oracle.compare import Measure
+from conformance.oracle.formats import is_inexact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.oracle.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The judgement of all outputs of one call: the worst measure, and why it says nothing where it does not."""
+
+    measure: Measure
+    unjudged: str | None = None
+
+    @property
+    def outcome(self) -> str:
+        if self.unjudged is not None:
+            return "unjudged"
+        return "pass" if self.measure.passed else "wrong"
+
+
+def judge(trial: Trial, got: Sequence[Any], untouched: Sequence[bool]) -> Finding:
+    """Measure fetched outputs, whose metadata is right, against the trial.
+
+    `untouched` says for each tensor argument whether the device left its memory as it was; an argument that the host
+    leaves alone must be untouched, one that it writes to is an output like any other.
+    """
+    oracle = trial.oracle
+    if oracle.judge == "metadata":
+        return Finding(Measure("exact", 0.0, 0.0))
+    results = len(trial.host) - len(untouched)
+    findings = [_leaf(trial, index, got[index]) for index in range(results)]
+    for number, (same, changed) in enumerate(zip(untouched, trial.changed, strict=True)):
+        if changed:
+            findings.append(_leaf(trial, results + number, got[results + number]))
+        elif not same:
+            return Finding(Measure("exact", 1.0, 0.0, f"the call wrote to its tensor argument {number}"))
+    return _worst(findings)
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    if not findings:
+        return Finding(Measure("exact", 0.0, 0.0))
+    failing = [f for f in findings if f.unjudged is None and not f.measure.passed]
+    unjudged = [f for f in findings if f.unjudged is not None]
+    # An output that is wrong is wrong, whatever can't be said of the others.
+    chosen = failing or unjudged or findings
+    return max(chosen, key=lambda f: (f.measure.ratio, f.measure.rung != "exact"))
+
+
+def _leaf(trial: Trial, index: int, got: Any) -> Finding:
+    want = trial.reference[index]
+    if not isinstance(got, torch.Tensor):
+        return Finding(_plain(got, want, trial.host[index]))
+    oracle = trial.oracle
+    if not is_inexact(got.dtype):
+        return Finding(_whole(trial, index, got, want))
+    if got.shape != want.shape:
+        return Finding(Measure(oracle.rung, math.inf, 0.0), "the float64 reference has another shape")
+    want = want if is_inexact(want.dtype) else want.to(torch.float64)
+    if oracle.rung == "exact":
+        return Finding(compare.exact(got, want, signed_zero=oracle.judge != "numbers"))
+    if oracle.rung == "dot":
+        return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra))
+    measured, reason = conditioned.judge(got, want, trial.spreads(index))
+    return Finding(measured, reason)
+
+
+def _whole(trial: Trial, index: int, got: torch.Tensor, want: torch.Tensor) -> Measure:
+    """Integers and booleans are exact, but for indices of values that tie."""
+    if want.dtype != got.dtype or want.shape != got.shape:
+        want = trial.host[index]
+    if trial.oracle.ties is not None and got.dtype is torch.int64 and got.numel() and trial.sample.tensors:
+        return ties.judge(trial.oracle.ties, trial.sample, got, want)
+    return compare.exact(got, want)
+
+
+def _plain(got: Any, want: Any, host: Any) -> Measure:
+    """A result that is no tensor: equal to what the host returns, NaN to NaN."""
+    same = got == host or (isinstance(got, float) and math.isnan(got) and math.isnan(host))
+    if not same and isinstance(got, float) and isinstance(want, float):
+        same = got == want
+    return Measure("exact", float(not same), 0.0, "" if same else f"{got!r} where {host!r} is due")
+
+
+def host_ratio(trial: Trial) -> float:
+    """By how much the host's own outputs miss the bound: above 1 where they do."""
+    finding = judge(trial, trial.host, [not changed for changed in trial.changed])
+    return finding.measure.ratio if finding.outcome == "wrong" else 0.0

@@ -1,0 +1,284 @@
+"""The laws of the random operators: for each a test of many draws against the distribution that the arguments ask for.
+
+A test gives the worst of its statistics with its critical value. Values that the law excludes are counted against 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.oracle.compare import Measure
+from conformance.oracle.formats import ulp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.inputs.samples import Sample
+
+ALPHA = 1e-6
+#: sqrt(n) times the largest distance of the empirical from the expected distribution function (Kolmogorov's limit).
+KOLMOGOROV = math.sqrt(-math.log(ALPHA / 2) / 2)
+#: For a standardised sum, with room for up to a hundred of them in one test: 6 sigma is 2e-9 for one.
+SIGMAS = 6.0
+
+
+def kolmogorov(values: torch.Tensor, cdf: Callable[[torch.Tensor], torch.Tensor]) -> Measure:
+    """Kolmogorov's test of one sample against a distribution function; conservative where the law has atoms."""
+    ordered = values.flatten().to(torch.float64).sort().values
+    count = ordered.numel()
+    if count == 0:
+        return Measure("random", 0.0, KOLMOGOROV)
+    expected = cdf(ordered)
+    # Ties are taken together: the empirical function jumps over all of them at once.
+    above = torch.searchsorted(ordered, ordered, right=True).to(torch.float64) / count - expected
+    below = expected - torch.searchsorted(ordered, ordered).to(torch.float64) / count
+    distance = torch.maximum(above, below)
+    return _statistic(float(distance.max()) * math.sqrt(count), KOLMOGOROV, "the draws do not follow the distribution")
+
+
+def frequencies(counts: torch.Tensor, expected: torch.Tensor) -> Measure:
+    """Counts of outcomes against their probabilities, each standardised; `expected` sums to 1."""
+    total = counts.sum()
+    deviation = (counts - total * expected).abs() / (total * expected * (1 - expected)).sqrt().clamp(min=1.0)
+    return _statistic(float(deviation.max()), SIGMAS, "some outcomes are drawn too often or too seldom")
+
+
+def _statistic(value: float, critical: float, problem: str) -> Measure:
+    return Measure("random", value, critical, "" if value <= critical else problem)
+
+
+def excluded(wrong: torch.Tensor, problem: str) -> Measure | None:
+    """A failing measure if any value is excluded by the law."""
+    count = int(wrong.sum())
+    return Measure("random", float(count), 0.0, f"{count} values {problem}") if count else None
+
+
+def pool(draws: Sequence[torch.Tensor]) -> torch.Tensor:
+    return torch.stack([draw.to(torch.float64) for draw in draws])
+
+
+def argument(sample: Sample, position: int, name: str, default: Any) -> Any:
+    return sample.args[position] if len(sample.args) > position else sample.kwargs.get(name, default)
+
+
+def _uniform(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    low, high = argument(sample, 1, "from", 0.0), argument(sample, 2, "to", 1.0)
+    values = pool(draws)
+    return excluded((values < low) | (values > high), f"lie outside [{low}, {high}]") or kolmogorov(
+        values, lambda x: (x - low) / (high - low)
+    )
+
+
+def _unit(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    values = pool(draws)
+    return excluded((values < 0) | (values >= 1), "lie outside [0, 1)") or kolmogorov(values, lambda x: x)
+
+
+def _gauss(x: torch.Tensor) -> torch.Tensor:
+    return torch.special.ndtr(x)
+
+
+def _standard_normal(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    return kolmogorov(pool(draws), _gauss)
+
+
+def _normal(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    """`normal_(mean, std)` or `normal(mean, std)` with numbers or tensors."""
+    mean, std = argument(sample, 0, "mean", 0.0), argument(sample, 1, "std", 1.0)
+    return _scaled_normal(mean, std, draws)
+
+
+def _normal_filled(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    return _scaled_normal(argument(sample, 1, "mean", 0.0), argument(sample, 2, "std", 1.0), draws)
+
+
+def _normal_of_number(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    """The entry's function takes the standard deviation first."""
+    return _scaled_normal(sample.args[1], sample.args[0], draws)
+
+
+def _scaled_normal(mean: Any, std: Any, draws: Sequence[torch.Tensor]) -> Measure:
+    mean, std = torch.as_tensor(mean, dtype=torch.float64), torch.as_tensor(std, dtype=torch.float64)
+    return kolmogorov((pool(draws) - mean) / std, _gauss)
+
+
+def _exponential(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    rate = argument(sample, 1, "lambd", 1.0)
+    values = pool(draws)
+    return excluded(~(values >= 0) | values.isinf(), "are no positive numbers") or kolmogorov(
+        values, lambda x: -torch.expm1(-rate * x)
+    )
+
+
+def _cauchy(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    median, sigma = argument(sample, 1, "median", 0.0), argument(sample, 2, "sigma", 1.0)
+    return kolmogorov(pool(draws), lambda x: torch.atan((x - median) / sigma) / math.pi + 0.5)
+
+
+def _log_normal(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    mean, std = argument(sample, 1, "mean", 1.0), argument(sample, 2, "std", 2.0)
+    values = pool(draws)
+    return excluded(~(values > 0), "are not above 0") or kolmogorov((values.log() - mean) / std, _gauss)
+
+
+def _geometric(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    p = argument(sample, 1, "p", 0.5)
+    values = pool(draws)
+    problem = excluded((values < 1) | (values != values.round()), "are no whole numbers from 1 on")
+    if problem:
+        return problem
+    outcomes = torch.arange(1, 7, dtype=torch.float64)
+    expected = p * (1 - p) ** (outcomes - 1)
+    counts = torch.stack([(values == k).sum() for k in outcomes]).to(torch.float64)
+    return frequencies(
+        torch.cat([counts, (values.numel() - counts.sum())[None]]), torch.cat([expected, (1 - expected.sum())[None]])
+    )
+
+
+def _bernoulli(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    p = torch.as_tensor(argument(sample, 1, "p", sample.args[0])).to(torch.float64)
+    values = pool(draws)
+    problem = excluded((values != 0) & (values != 1) | (values == 1) & (p == 0) | (values == 0) & (p == 1),
+                       "are impossible")  # fmt: skip
+    spread = (p * (1 - p)).expand(values.shape).sum().sqrt()
+    off = float((values - p).sum().abs() / spread) if bool(spread > 0) else 0.0
+    return problem or _statistic(off, SIGMAS, "ones are drawn too often or too seldom")
+
+
+def _randint(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    bounds = [value for value in sample.args if isinstance(value, int)]
+    low, high = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
+    values = pool(draws)
+    problem = excluded((values < low) | (values >= high) | (values != values.round()),
+                       f"are no whole numbers in [{low}, {high})")  # fmt: skip
+    if problem or not values.numel():
+        return problem or Measure("random", 0.0, SIGMAS)
+    counts = torch.bincount((values - low).flatten().long(), minlength=high - low).to(torch.float64)
+    return frequencies(counts, torch.full_like(counts, 1 / (high - low)))
+
+
+def _multinomial(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    weights = sample.args[0].to(torch.float64)
+    drawn = torch.stack(list(draws))
+    problem = excluded((drawn < 0) | (drawn >= weights.shape[-1]), "are no index")
+    if problem:
+        return problem
+    chances = (weights / weights.sum(-1, keepdim=True)).expand(drawn.shape[:-1] + weights.shape[-1:])
+    problem = excluded(chances.gather(-1, drawn) == 0, "have no weight")
+    if not argument(sample, 2, "replacement", False):
+        ordered = drawn.sort(-1).values
+        problem = problem or excluded(ordered[..., 1:] == ordered[..., :-1], "are drawn twice without replacement")
+    if problem:
+        return problem
+    hits = torch.nn.functional.one_hot(drawn[..., 0], weights.shape[-1]).to(torch.float64)
+    deviation = (hits - chances).sum(0).abs() / (chances * (1 - chances)).sum(0).sqrt().clamp(min=1.0)
+    return _statistic(float(deviation.max()), SIGMAS, "some indices are drawn too often or too seldom")
+
+
+_SELU_FLOOR = -1.7580993408473766  # -alpha * scale of SELU: what alpha dropout puts in place of what it drops
+
+
+def _two_valued(
+    draws: Sequence[torch.Tensor], kept: torch.Tensor, dropped: torch.Tensor, p: float, features: bool
+) -> Measure:
+    """Each element is what it is when kept or when dropped, and it is dropped with probability `p`."""
+    values = pool(draws)
+    slack = 4 * ulp(torch.maximum(kept.abs(), dropped.abs()), draws[0].dtype)
+    is_kept, is_dropped = (values - kept).abs() <= slack, (values - dropped).abs() <= slack
+    problem = excluded(~(is_kept | is_dropped), "are neither kept nor dropped")
+    if problem:
+        return problem
+    told = (is_kept != is_dropped).to(torch.float64)  # an input of zero is the same either way
+    gone = (is_dropped & ~is_kept).to(torch.float64)
+    if features:
+        told, gone = told.flatten(3), gone.flatten(3)
+        if bool(((gone.sum(-1) != 0) & (gone.sum(-1) != told.sum(-1))).any()):
+            return Measure("random", 1.0, 0.0, "a channel is dropped in part")
+        told, gone = told.amax(-1), gone.amax(-1)
+    count = float(told.sum())
+    spread = math.sqrt(max(count * p * (1 - p), 1.0))
+    return _statistic(abs(float(gone.sum()) - count * p) / spread, SIGMAS, "too many or too few are dropped")
+
+
+def _dropout(sample: Sample, draws: Sequence[torch.Tensor], *, features: bool = False) -> Measure:
+    p, training = float(argument(sample, 1, "p", 0.5)), argument(sample, 2, "training", True)
+    value = sample.args[0].to(torch.float64)
+    p = p if training else 0.0
+    kept = value / (1 - p) if p < 1 else torch.zeros_like(value)
+    return _two_valued(draws, kept, torch.zeros_like(value), p, features)
+
+
+def _feature_dropout(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    return _dropout(sample, draws, features=True)
+
+
+def _alpha_dropout(sample: Sample, draws: Sequence[torch.Tensor], *, features: bool = False) -> Measure:
+    p, training = float(argument(sample, 1, "p", 0.5)), argument(sample, 2, "training", False)
+    value = sample.args[0].to(torch.float64)
+    if not training or p == 0:
+        return _two_valued(draws, value, value, 0.0, features)
+    if p == 1:
+        return _two_valued(draws, torch.zeros_like(value), torch.zeros_like(value), 1.0, features)
+    scale = 1 / math.sqrt((1 - p) * (1 + p * _SELU_FLOOR**2))
+    shift = -scale * _SELU_FLOOR * p
+    return _two_valued(draws, scale * value + shift, torch.full_like(value, scale * _SELU_FLOOR + shift), p, features)
+
+
+def _feature_alpha_dropout(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    return _alpha_dropout(sample, draws, features=True)
+
+
+def _rrelu(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    value = sample.args[0].to(torch.float64)
+    lower, upper = argument(sample, 1, "lower", 1 / 8), argument(sample, 2, "upper", 1 / 3)
+    values, training = pool(draws), argument(sample, 3, "training", False)
+    slack = 4 * ulp(value, draws[0].dtype)
+    low, high = (lower, upper) if training else ((lower + upper) / 2,) * 2
+    below = torch.where(value < 0, value * high, value)
+    above = torch.where(value < 0, value * low, value)
+    least, most = torch.minimum(below, above), torch.maximum(below, above)
+    problem = excluded((values < least - slack) | (values > most + slack), "have a slope that is out of range")
+    negative = (value < 0).expand(values.shape)
+    if problem or not training or not bool(negative.any()):
+        return problem or Measure("random", 0.0, SIGMAS)
+    slopes = (values / value)[negative]
+    return kolmogorov(slopes, lambda x: ((x - lower) / (upper - lower)).clamp(0, 1))
+
+
+def _fractional_pool(dims: int) -> Callable[[Sample, Sequence[torch.Tensor]], Measure]:
+    """Every output is an element of its own plane of the input: where the windows lie is drawn."""
+
+    def law(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+        planes = sample.args[0].flatten(-dims)
+        found = torch.stack(list(draws)).flatten(-dims)
+        member = (found[..., :, None] == planes[..., None, :]).any(-1)
+        return excluded(~member, "are no element of their plane") or Measure("random", 0.0, 0.0)
+
+    return law
+
+
+LAWS: dict[str, Callable[[Sample, Sequence[torch.Tensor]], Measure]] = {
+    "uniform": _uniform,
+    "unit": _unit,
+    "standard-normal": _standard_normal,
+    "normal": _normal,
+    "normal-filled": _normal_filled,
+    "normal-of-number": _normal_of_number,
+    "exponential": _exponential,
+    "cauchy": _cauchy,
+    "log-normal": _log_normal,
+    "geometric": _geometric,
+    "bernoulli": _bernoulli,
+    "randint": _randint,
+    "multinomial": _multinomial,
+    "dropout": _dropout,
+    "feature-dropout": _feature_dropout,
+    "alpha-dropout": _alpha_dropout,
+    "feature-alpha-dropout": _feature_alpha_dropout,
+    "rrelu": _rrelu,
+    "fractional-pool-2d": _fractional_pool(2),
+    "fractional-pool-3d": _fractional_pool(3),
+}

@@ -1,0 +1,53 @@
+"""Random operators: what can be asked of a result that nobody can predict.
+
+The same seed gives the same result, successive calls differ, and many draws follow the law at alpha = 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.oracle.compare import Measure, differing
+from conformance.oracle.laws import LAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.inputs.samples import Sample
+
+#: Draws are repeated until the law is tested on about this many values, and never more often than the second number.
+WANTED_VALUES = 1000
+MOST_DRAWS = 64
+#: Two draws of fewer values than this may coincide by chance.
+_COMPARABLE = 16
+
+
+def draws_for(size: int) -> int:
+    """How many successive draws of `size` elements the law is tested on."""
+    return max(2, min(MOST_DRAWS, math.ceil(WANTED_VALUES / size))) if size else 1
+
+
+def judge(law: str, sample: Sample, draw: Callable[[], torch.Tensor], reseed: Callable[[], None]) -> Measure:
+    """Measure a random operator. `draw` calls the device on fresh inputs and fetches the first output."""
+    reseed()
+    first = draw()
+    draws = [first, *(draw() for _ in range(draws_for(first.numel()) - 1))]
+    reseed()
+    again = draw()
+    changed = int(differing(again, first).sum())
+    if changed:
+        return Measure("random", float(changed), 0.0, f"the same seed gave {changed} other elements")
+    test = LAWS[law]
+    if _must_vary(law, sample, first) and all(not bool(differing(first, other).any()) for other in draws[1:]):
+        return Measure("random", 1.0, 0.0, f"{len(draws)} successive draws were the same")
+    return test(sample, draws)
+
+
+def _must_vary(law: str, sample: Sample, first: torch.Tensor) -> bool:
+    if first.numel() < _COMPARABLE:
+        return False
+    p: Any = sample.kwargs.get("p", 0.5)
+    return not (law.endswith("dropout") and (p in (0, 1) or sample.kwargs.get("training") is False))

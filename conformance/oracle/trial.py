@@ -1,0 +1,135 @@
+"""One sample of one operator and everything the host knows about it, each computed once and only when asked for."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.inputs.samples import seed_all
+from conformance.inputs.transport import clone, flat_storage, sparse_parts
+from conformance.oracle import conditioned, dot
+from conformance.oracle.formats import is_inexact
+from conformance.oracle.reference import outputs, wide_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.inputs.samples import Sample
+    from conformance.spec.operators import Oracle
+
+_SEED = 42  # operators with an inner random part draw the same on the host each time
+
+
+class HostError(Exception):
+    """The host itself raises on a sample: there is no answer to compare with."""
+
+
+class Trial:
+    """A sample with its expected outputs; layouts of one sample share it.
+
+    `host` are the outputs of the host's own kernel at the same dtype: dtypes, shapes and structure are judged by them.
+    `reference` holds the values: float64 or complex128 where the output is inexact, `host` where it is not or where
+    the oracle says so.
+    """
+
+    def __init__(self, function: Callable[..., Any], sample: Sample, dtype: str, oracle: Oracle) -> None:
+        self.function = function
+        self.sample = sample
+        self.dtype: torch.dtype = getattr(torch, dtype)
+        self.oracle = oracle
+
+    @functools.cached_property
+    def _host(self) -> tuple[Any, list[Any], list[bool]]:
+        fresh = clone(self.sample)
+        seed_all(_SEED)
+        try:
+            with torch.no_grad():
+                result = self.function(*fresh.args, **fresh.kwargs)
+        except Exception as error:
+            message = str(error).splitlines()[0] if str(error) else ""
+            raise HostError(f"{type(error).__name__}: {message}") from error
+        changed = [not same_bytes(a, b) for a, b in zip(fresh.tensors, self.sample.tensors, strict=True)]
+        return result, outputs(result, fresh), changed
+
+    @property
+    def result(self) -> Any:
+        """What the host's kernel returned, as a tree."""
+        return self._host[0]
+
+    @property
+    def host(self) -> list[Any]:
+        return self._host[1]
+
+    @property
+    def changed(self) -> list[bool]:
+        """For each tensor argument, whether the operator writes to it."""
+        return self._host[2]
+
+    @functools.cached_property
+    def reference(self) -> list[Any]:
+        host = self.host
+        if self.oracle.reference == "host" or not self._needs_wide(host):
+            return host
+        seed_all(_SEED)
+        found = wide_reference(self.function, self.sample)
+        if len(found) != len(host):
+            raise dot.PlanError("the float64 reference has another number of outputs: the oracle needs `reference: host`")
+        return found
+
+    def _needs_wide(self, host: list[Any]) -> bool:
+        return is_inexact(self.dtype) or any(isinstance(v, torch.Tensor) and is_inexact(v.dtype) for v in host)
+
+    @functools.cached_property
+    def _input_spread(self) -> list[torch.Tensor | None]:
+        seed_all(_SEED)
+        return conditioned.input_spread(self.function, self.sample, self.reference, self._float_dtype)
+
+    @functools.cached_property
+    def _call_spread(self) -> list[torch.Tensor | None]:
+        seed_all(_SEED)
+        return conditioned.call_spread(self.function, self.sample, self.reference, self._float_dtype)
+
+    @property
+    def _float_dtype(self) -> torch.dtype:
+        """The dtype that is computed in: of an operator on integers, that of its first inexact output."""
+        if is_inexact(self.dtype):
+            return self.dtype
+        return next(v.dtype for v in self.host if isinstance(v, torch.Tensor) and is_inexact(v.dtype))
+
+    def spreads(self, index: int) -> list[Callable[[], torch.Tensor | None]]:
+        """The growing spreads of one output, each computed when it is called."""
+        return [lambda: self._input_spread[index], lambda: self._call_spread[index]]
+
+    @functools.cached_property
+    def absolute(self) -> list[Any]:
+        seed_all(_SEED)
+        return dot.absolute_bounds(self.function, self.sample)
+
+    @functools.cached_property
+    def terms(self) -> list[Any]:
+        seed_all(_SEED)
+        return dot.term_counts(self.function, self.sample, self.reference, self.oracle.terms or "ones")
+
+
+def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors are views of storages that hold the same bytes, gaps and surroundings included."""
+    if left.layout is not torch.strided or right.layout is not torch.strided:
+        return left.layout is right.layout and all(
+            same_bytes(a, b) for a, b in zip(sparse_parts(left), sparse_parts(right), strict=True)
+        )
+    a, b = left.untyped_storage(), right.untyped_storage()
+    if a.nbytes() != b.nbytes() or left.shape != right.shape or left.stride() != right.stride():
+        return False
+    if a.nbytes() == 0 or a.data_ptr() == b.data_ptr():
+        return True
+    return torch.equal(_bytes(left), _bytes(right))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_conj():
+        tensor = tensor.conj()
+    if tensor.is_neg():
+        tensor = torch._neg_view(tensor)  # noqa: SLF001
+    return flat_storage(tensor).view(torch.uint8)
