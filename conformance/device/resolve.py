@@ -38,7 +38,7 @@ def resolve_profile(
     if published.is_file():
         return _checked(load_profile(published, f"specs/devices/{device}.yaml"), import_module)
     if device in IN_TREE or import_module is not None:
-        return default_profile(device)
+        return _checked(default_profile(device), import_module)
     known = {*shipped, *(p.stem for p in (suite_root / "devices").glob("*.yaml")), *IN_TREE}
     if device in KNOWN_TO_TORCH:
         raise EnvironmentFailure(

@@ -66,7 +66,7 @@ def _cells(line: FamilyLine) -> tuple[int, ...]:
 
 def _columns(cells: Sequence[object]) -> str:
     first, *rest = (str(cell) if cell != 0 else "." for cell in cells)
-    return f"{first[:21]:21} " + " ".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))
+    return f"{first[:18]:18} " + " ".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))
 
 
 _WIDTHS = (4, 6, 5, 5, 5, 5, 6, 5, 5, 6)
