@@ -26,9 +26,9 @@ from onboard.attest.statement import (
     result_of,
     torch_uri,
 )
-from onboard.attest.strictjson import member, parse, texts
+from onboard.attest.strictjson import member, parse
 from onboard.attest.subject import Subject, distribution_subject, record_digest
-from onboard.attest.summary import disagreements
+from onboard.attest.summary import disagreements, judged_levels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def state(directory: Path, *, subject: Subject | None, suite: Suite) -> Statemen
             f"torch {torch} has no frozen plan: the run is uncalibrated and certifies nothing",
             hint="run it on a torch that `onboard spec list` shows as frozen",
         )
-    judged, shown = texts(summary, "judged", REPORT_NAME), tuple(member(summary, "levels", dict, REPORT_NAME))
+    judged, shown = judged_levels(summary), tuple(member(summary, "levels", dict, REPORT_NAME))
     problem = level_problem(suite, judged, shown)
     _refuse([problem] if problem else [])
     rows = read_rows(folder.files[RESULTS_NAME])

@@ -79,7 +79,9 @@ def record_digest(distribution: str) -> str:
 
 
 def _outside(entry: Path) -> bool:
-    return entry.suffix == ".pyc" or "__pycache__" in entry.parts or entry.name in _OUTSIDE
+    # Launchers in bin/ are written by the installer and name its interpreter.
+    launcher = entry.parts[:1] == ("..",) and entry.parent.name in ("bin", "Scripts")
+    return launcher or entry.suffix == ".pyc" or "__pycache__" in entry.parts or entry.name in _OUTSIDE
 
 
 def _editable(found: importlib.metadata.Distribution) -> bool:

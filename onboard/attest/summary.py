@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from onboard.attest.statement import Statement
 
 
+def judged_levels(summary: Any) -> tuple[str, ...]:
+    """Give the levels that made the verdict of report.json, in its order; raises MalformedError."""
+    levels = member(summary, "levels", dict, REPORT_NAME)
+    return tuple(name for name, level in levels.items() if member(level, "judged", bool, f"{REPORT_NAME}: {name}"))
+
+
 def disagreements(statement: Statement, summary: Any, environment: Any) -> list[str]:
     """List where report.json or environment.json differ from the statement; raises MalformedError for missing parts."""
     device = member(environment, "device", dict, ENVIRONMENT_NAME)
@@ -24,7 +30,7 @@ def disagreements(statement: Statement, summary: Any, environment: Any) -> list[
         ("profile_digest", summary.get("profile_digest"), profile.sha256),
         ("simulated", summary.get("simulated"), statement.simulated),
         ("suite.digest", suite.get("digest"), statement.configured("suite").sha256),
-        ("judged", summary.get("judged"), list(statement.judged)),
+        ("judged levels", judged_levels(summary), statement.judged),
         ("planned", summary.get("planned"), statement.planned),
         ("outcomes", _counted(summary), _nonzero(statement.outcomes)),
         ("levels", {name: _entry(level) for name, level in levels.items()}, statement.levels),
