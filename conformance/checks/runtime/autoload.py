@@ -1,0 +1,124 @@
+"""`runtime.autoload`: a fresh interpreter finds the backend without being told, whatever is imported first.
+
+A device of torch's own and a backend without a `torch.backends` entry point have nothing to look at: their cases are
+`unsupported` and say which of the two it is. Each case is a process of its own, since a registration lasts for life.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+import torch
+
+from conformance.checks.contract import Case, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.checks.contract import Context
+    from conformance.device.profile import Profile
+    from conformance.spec.suite import Suite
+
+SWITCH = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+SECONDS = 50.0
+_DONE = "the device answered"
+
+_USE = f"""
+found = torch.tensor([1.0, 2.0]).to("{{device}}")
+assert found.device.type == "{{device}}", f"the tensor lies on {{{{found.device}}}}"
+assert found.cpu().tolist() == [1.0, 2.0], f"the values are {{{{found.cpu().tolist()}}}}"
+print("{_DONE}")
+"""
+
+#: What a fresh interpreter runs. `{module}` is the backend's package, `{device}` its device string.
+_SCRIPTS = {
+    "torch-first": "import torch\n" + _USE,
+    "package-first": f"""import os
+import {{module}}
+import torch
+left = os.environ.get("{SWITCH}")
+assert left is None, f"importing {{module}} left {SWITCH}={{{{left}}}} for child processes"
+"""
+    + _USE,
+    "disabled": f"""import os
+os.environ["{SWITCH}"] = "0"
+import torch
+name = torch._C._get_privateuse1_backend_name()
+assert name == "privateuseone", f"{SWITCH}=0 and {{{{name}}}} was registered all the same"
+import {{module}}
+"""
+    + _USE,
+}
+
+
+@dataclass(slots=True)
+class Autoload:
+    """The check; each way of importing is a group, so that each has the time that a first call has."""
+
+    id: str = "runtime.autoload"
+
+    def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - the contract's signature
+        return ((order, "any") for order in _SCRIPTS)
+
+    def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:  # noqa: ARG002
+        return ["fresh-interpreter"]
+
+    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:  # noqa: ARG002
+        yield Case(
+            name="fresh-interpreter",
+            layout=None,
+            variant=None,
+            size=1,
+            run=partial(perform, context, operator),
+            repro=partial(script, context.profile, operator),
+        )
+
+
+def perform(context: Context, order: str) -> Judgement:
+    """Run one script in a fresh interpreter; it passes when the device answers there."""
+    reason = not_applicable(context.profile, context.device)
+    if reason is not None:
+        return Judgement("unsupported", message=reason)
+    environment = {name: value for name, value in os.environ.items() if name != SWITCH}
+    command = [sys.executable, "-c", script(context.profile, order)]
+    seconds = SECONDS * context.profile.timing
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, timeout=seconds, capture_output=True, text=True, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Judgement("timeout", message=f"{order}: the interpreter did not end within {seconds:.0f} s")
+    if done.returncode == 0 and done.stdout.splitlines()[-1:] == [_DONE]:
+        return Judgement("pass", error=0.0, bound=0.0, rung="exact")
+    last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and said nothing"])[-1]
+    return Judgement("wrong", error=1.0, bound=0.0, rung="exact", message=f"{order}: {last}")
+
+
+def script(profile: Profile, order: str) -> str:
+    """Write what the interpreter runs; raises ValueError for a profile without a package."""
+    if profile.import_module is None:
+        raise ValueError(f"the profile {profile.name} names no package")
+    return _SCRIPTS[order].format(module=profile.import_module, device=profile.device)
+
+
+def not_applicable(profile: Profile, device: torch.device) -> str | None:
+    """Say why there is nothing to autoload, or None where there is."""
+    if device.type != torch._C._get_privateuse1_backend_name():  # noqa: SLF001 - torch has no public name for it
+        return "in-tree device, nothing to autoload"
+    if profile.import_module is None:
+        return "the profile names no package to autoload"
+    package = profile.import_module.partition(".")[0]
+    if not any(entry.module.partition(".")[0] == package for entry in entry_points(group="torch.backends")):
+        return f"{package} has no torch.backends entry point"
+    return None
+
+
+CHECK = Autoload()
