@@ -21,7 +21,8 @@ COUNTS = dict.fromkeys(OUTCOMES, 0)
 @pytest.fixture
 def report():
     finding = Finding(
-        "wrong-exp", "exp", "wrong", "exp gives wrong answers", 12, "operators.forward/exp/float32/sample-0000/plain/function",
+        "wrong-exp", "exp", "wrong", "exp gives wrong answers", 12,
+        "operators.forward/exp/float32/sample-0000/plain/function",
         HOSTILE, "import torch\nprint(1)\n", ("float32",), ("plain",), ("softmax",), ("aten::exp.out",),
     )  # fmt: skip
     return Report(
