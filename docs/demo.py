@@ -26,8 +26,8 @@ PASSPHRASE = DEMO / "passphrase"
 BIN = Path(sys.executable).parent
 
 KERNEL = PACKAGE / "csrc" / "kernels" / "exp.cpp"
-RIGHT = "std::exp("
-WRONG = "1.001f * std::exp("
+RIGHT = "std::exp(self)"
+WRONG = "std::exp(self) * T(1.001)"
 
 
 def main() -> None:
