@@ -71,14 +71,18 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=_debug_first(arguments), prog_name="onboard", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as end:
+        # Typer and Rich turn a closed pipe into an exit with 1, which here means that a check failed.
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
         return CLOSED_PIPE
     except (KeyboardInterrupt, typer.Abort):
-        console.say("interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort, reported as a defect of ours
         return _failed(error)
+    if code == INTERRUPTED:
+        console.say("interrupted")
     return code if isinstance(code, int) else 0
 
 

@@ -48,10 +48,11 @@ def new_backend(
         "device": name, "package": package, "distribution": distribution, "vendor": vendor, "description": description,
         "author": author, "email": email, "license": license_, "version": version,
     }  # fmt: skip
+    answers = complete(given)  # flags are judged before anything else, the machine before anything is asked
+    template, torch = templates_dir() / "native", installed_torch()
     if not no_input and not json and sys.stdin.isatty() and sys.stderr.isatty():
-        given = ask_missing(given, _ask, console.report_error)
-    answers = complete(given)
-    made = render(templates_dir() / "native", answers, installed_torch(), output)
+        answers = complete(ask_missing(given, _ask, console.report_error))
+    made = render(template, answers, torch, output)
     steps = next_steps(made.folder, answers.device)
     if json:
         document = {"schema": "onboard/new-backend/1", "folder": str(made.folder), "files": made.files, "next": steps}

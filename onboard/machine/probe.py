@@ -1,7 +1,7 @@
 """Questions that need torch or a backend imported: asked in a process of their own, which may die of the answer.
 
 Runs as `probe.main(kind, argument, answer_file)` in a child of `onboard.machine.child`. The answer goes to a file,
-since a backend may print on any stream. A failure is an answer too: `{"error": <last line>, "traceback": <the real one>}`.
+since a backend may print on any stream. A failure is an answer too, with its last line as `error` and its `traceback`.
 """
 
 from __future__ import annotations

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A profile with what is installed of its backend. `version` is None where the distribution is not installed."""
+    """A profile with what is installed of its backend. `version` is None where the distribution is not installed.
+
+    `origin` is `suite` or the distribution that ships the profile, `source` the file in it.
+    """
 
     profile: Profile
     origin: str
+    source: str
     version: str | None
 
     @property
@@ -47,19 +51,19 @@ def list_profiles() -> Listing:
         if path is None:
             problems.append(f"the profile {entry.name} of {origin}: {entry.value} names no file")
             continue
-        _add(path, f"installed: {origin}", found, problems)
+        _add(path, origin, path.name, found, problems)
     for path in sorted((specs_dir() / "devices").glob("*.yaml")):
-        _add(path, f"suite: specs/devices/{path.name}", found, problems)
+        _add(path, "suite", f"specs/devices/{path.name}", found, problems)
     return Listing(tuple(found), tuple(problems))
 
 
-def _add(path: Path, origin: str, found: list[Listed], problems: list[str]) -> None:
+def _add(path: Path, origin: str, source: str, found: list[Listed], problems: list[str]) -> None:
     try:
-        profile = load_profile(path)
+        profile = load_profile(path, source)
     except OnboardError as error:
         problems.append(error.message)
         return
-    found.append(Listed(profile, origin, _version(profile.distribution)))
+    found.append(Listed(profile, origin, source, _version(profile.distribution)))
 
 
 def _version(distribution: str | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onboard.console import Line
+from onboard.console import Line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,8 @@ def devices_document(listing: Listing, offered: Answer) -> dict[str, Any]:
             "version": one.version,
             "simulated": one.profile.simulated,
             "levels": list(one.profile.levels),
-            "source": one.origin,
+            "origin": one.origin,
+            "source": one.source,
         }
         for one in listing.profiles
     ]
@@ -65,12 +66,12 @@ def devices_table(listing: Listing) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for title in ("profile", "device", "package", "installed", "vendor", "declared by"):
+    for title in ("profile", "device", "package", "installed", "vendor", "from"):
         table.add_column(title, overflow="fold")
     for one in listing.profiles:
         profile = one.profile
         state = "in torch" if profile.distribution is None else one.version or "no"
         vendor = f"{profile.vendor} (SIMULATED DEVICE)" if profile.simulated else profile.vendor
         cells = (profile.name, profile.device, profile.import_module or "-", state, vendor, one.origin)
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     return table

@@ -119,7 +119,7 @@ def _render_tree(template: Path, variables: dict[str, str], scratch: Path) -> Pa
     try:
         _check_names(template, create_env_with_context(context), context)
         made = generate_files(str(template), context, str(scratch), accept_hooks=False)
-    except (CookiecutterException, TemplateError, UnicodeDecodeError) as error:
+    except (CookiecutterException, TemplateError, UnicodeDecodeError, TypeError) as error:  # TypeError: of its settings
         raise EnvironmentFailure(
             f"the template {template.name} can't be rendered: {error}", hint="reinstall torch-onboard"
         ) from error

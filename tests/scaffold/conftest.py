@@ -14,8 +14,23 @@ MARKS = {
     "comment_start_string": "@#",
     "comment_end_string": "#@",
 }
-VARIABLES = """device package distribution DEVICE class_name vendor description author email license version torch_version
-torch_minor onboard_version year""".split()  # noqa: SIM905 - a list of words reads best as words
+VARIABLES = [
+    "device",
+    "package",
+    "distribution",
+    "DEVICE",
+    "class_name",
+    "vendor",
+    "description",
+    "author",
+    "email",
+    "license",
+    "version",
+    "torch_version",
+    "torch_minor",
+    "onboard_version",
+    "year",
+]
 
 
 @pytest.fixture

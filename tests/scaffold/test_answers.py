@@ -93,7 +93,7 @@ def test_a_bad_device_name_is_refused_with_the_reason(device, reason):
     ],
 )
 def test_a_bad_answer_is_refused_and_named(field, text):
-    with pytest.raises(UsageError, match=f"^{field}: "):
+    with pytest.raises(UsageError, match=rf"^{field}: "):
         complete({"device": "trn", field: text})
 
 
@@ -163,5 +163,5 @@ def test_a_bad_flag_is_refused_before_the_first_question():
     def ask(question, default):
         raise AssertionError(question)
 
-    with pytest.raises(UsageError, match="^package"):
+    with pytest.raises(UsageError, match=r"^package"):
         ask_missing({"device": "trn", "package": "torch"}, ask, lambda *_: None)

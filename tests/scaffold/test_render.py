@@ -190,6 +190,15 @@ def test_a_template_that_asks_for_more_than_there_is_is_refused(make_template, a
     assert _names(output) == []
 
 
+def test_settings_that_the_engine_does_not_take_are_an_error_of_the_template(
+    make_template, answers, torch_version, output
+):
+    template = make_template({"a": "a"}, _jinja2_env_vars={"no_such_setting": True})
+    with pytest.raises(EnvironmentFailure, match="no_such_setting"):
+        render(template, answers, torch_version, output)
+    assert _names(output) == []
+
+
 def test_an_interrupt_leaves_nothing_behind(make_template, answers, torch_version, output, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
