@@ -44,8 +44,8 @@ def conform(
 ) -> None:
     """Measure a device against the suite: what is native, what falls back, what is wrong and by how much."""
     from conformance.run.api import ConformOptions
-    from onboard.cli.options import words
     from onboard.cli.measure import default_folder, measure
+    from onboard.cli.options import words
 
     options = ConformOptions(
         device=device,

@@ -1,4 +1,4 @@
-"""A conformance run as a command: progress while it runs, the report when it is done, a page and a signature to keep."""
+"""A conformance run as a command: progress while it runs, then the report, a page and a signature to keep."""
 
 from __future__ import annotations
 
