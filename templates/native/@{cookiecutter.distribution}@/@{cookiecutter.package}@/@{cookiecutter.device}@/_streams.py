@@ -1,0 +1,68 @@
+"""Streams and events: PyTorch's own, made for this device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from @{ cookiecutter.package }@.@{ cookiecutter.device }@._devices import Device, device_index
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Stream(torch.Stream):
+    """A queue of work; what is enqueued on it runs in order."""
+
+    def __new__(cls, device: Device = None, priority: int = 0) -> Stream:
+        """Take a stream of the device, the current one by default; there are no priorities."""
+        return super().__new__(cls, device=torch.device("@{ cookiecutter.device }@", device_index(device)), priority=priority)
+
+
+class Event(torch.Event):
+    """A point of a stream that can be waited for."""
+
+    def __new__(cls, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
+        """Make an event of this device; it marks nothing until it is recorded."""
+        return super().__new__(
+            cls, device="@{ cookiecutter.device }@", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
+        )
+
+
+def current_stream(which: Device = None) -> torch.Stream:
+    """Stream that this thread enqueues on."""
+    return torch.accelerator.current_stream(device_index(which))
+
+
+def default_stream(which: Device = None) -> torch.Stream:
+    """Stream that is current where no other was set."""
+    like = current_stream(which)
+    return torch.Stream(stream_id=0, device_index=like.device_index, device_type=like.device_type)
+
+
+def set_stream(new: torch.Stream | None) -> None:
+    """Make a stream current, and its device too; None changes nothing."""
+    if new is not None:
+        torch.accelerator.set_stream(new)
+
+
+class stream:  # noqa: N801 (the name that PyTorch expects)
+    """Context manager: another current stream, and device, within the block; None changes nothing."""
+
+    def __init__(self, new: torch.Stream | None) -> None:
+        self._new = new
+        self._device = -1
+        self._before: list[torch.Stream] = []
+
+    def __enter__(self) -> None:
+        if self._new is not None:
+            self._device = torch.accelerator.current_device_index()
+            self._before = [current_stream(), current_stream(self._new.device)]
+            set_stream(self._new)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for before in reversed(self._before):
+            set_stream(before)
