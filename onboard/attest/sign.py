@@ -11,20 +11,20 @@ from conformance.errors import CheckFailure, EnvironmentFailure
 from conformance.results import ENVELOPE_NAME, ENVIRONMENT_NAME, REPORT_NAME, RESULTS_NAME
 from conformance.spec.plan import plan_path, read_plan
 from conformance.spec.suite import load_suite
+from onboard.attest import configuration
 from onboard.attest.derive import case_problems, derive, level_problem, outcome_problems
 from onboard.attest.dsse import Envelope, encode, pae
 from onboard.attest.folder import LIMITS, REQUIRED, read_folder
 from onboard.attest.rows import read_rows
 from onboard.attest.statement import (
     PAYLOAD_TYPE,
-    Configuration,
     Statement,
     decode_statement,
     decode_time,
     encode_statement,
     level_entries,
     result_of,
-    torch_uri,
+    run_id,
 )
 from onboard.attest.strictjson import member, parse
 from onboard.attest.subject import Subject, distribution_subject, record_digest
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from conformance.spec.plan import Plan
     from conformance.spec.suite import Suite
+    from onboard.attest.configuration import Configuration
     from onboard.attest.derive import Outcome
     from onboard.attest.keys import SigningKey
-
 
 #: Devices that torch itself provides: its distribution is what was tested.
 TORCH_DEVICES = frozenset({"cpu", "cuda", "mps", "xpu"})
@@ -95,13 +95,12 @@ def state(directory: Path, *, subject: Subject | None, suite: Suite) -> Statemen
     outcome = derive(suite, plan, rows, judged, shown)
     statement = Statement(
         subject=subject or _installed(summary),
-        configuration=configuration(summary, torch, suite, plan),
+        configuration=_configuration(summary, torch, suite, plan),
         torch=torch,
         judged=judged,
         planned=len(rows),
         evidence=folder.evidence(),
-        # The results name their run: they hold the times of every case, so no two runs share them.
-        run=hashlib.sha256(folder.files[RESULTS_NAME]).hexdigest()[:32],
+        run=run_id(folder.files[RESULTS_NAME]),
         **_said(summary),
         **_derived(outcome, simulated=member(summary, "simulated", bool, REPORT_NAME)),
     )
@@ -141,16 +140,14 @@ def _refuse_partial(summary: Any) -> None:
         )
 
 
-def configuration(summary: Any, torch: str, suite: Suite, plan: Plan) -> tuple[Configuration, ...]:
-    """List what the result depends on: suite, policy, plan, profile and torch, each with its digest."""
-    policy = hashlib.sha256((suite.root / "policy.yaml").read_bytes()).hexdigest()
+def _configuration(summary: Any, torch: str, suite: Suite, plan: Plan) -> tuple[Configuration, ...]:
     profile = member(summary, "profile", str, REPORT_NAME)
     return (
-        Configuration("suite", suite.digest, {"name": suite.name, "version": suite.version}),
-        Configuration("policy", policy, {}),
-        Configuration("plan", plan.digest, {"torch": plan.torch, "cases": str(plan.size)}),
-        Configuration("profile", member(summary, "profile_digest", str, REPORT_NAME), {"profile": profile}),
-        Configuration("torch", record_digest("torch"), {"digestOf": "RECORD"}, torch_uri(torch)),
+        configuration.of_suite(suite),
+        configuration.of_policy(suite),
+        configuration.of_plan(plan),
+        configuration.of_profile(profile, member(summary, "profile_digest", str, REPORT_NAME)),
+        configuration.of_torch(torch, record_digest("torch")),
     )
 
 

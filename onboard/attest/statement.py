@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
+from onboard.attest.configuration import Configuration
 from onboard.attest.folder import Evidence
 from onboard.attest.strictjson import MalformedError, dump, member, parse, texts
 from onboard.attest.subject import Subject
@@ -24,16 +25,6 @@ MAX_STATEMENT_BYTES = 8 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TORCH = re.compile(r"\d{1,3}\.\d{1,3}[0-9A-Za-z.+-]{0,80}")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """One thing that the result depends on: `sha256` in lowercase hex, `notes` in words, `uri` where it has one."""
-
-    name: str
-    sha256: str
-    notes: dict[str, str]
-    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +63,11 @@ class Statement:
         raise MalformedError(f"statement: the configuration {name!r} is missing")
 
 
+def run_id(results: bytes) -> str:
+    """Name a run by its results: they hold the times of every case, so no two runs share them."""
+    return hashlib.sha256(results).hexdigest()[:32]
+
+
 def result_of(outcome: Outcome, *, simulated: bool) -> str:
     """Reduce an outcome to PASSED, WARNED or FAILED; a simulated device never gets more than WARNED."""
     if outcome.verdict != "pass":
@@ -82,11 +78,6 @@ def result_of(outcome: Outcome, *, simulated: bool) -> str:
 def level_entries(outcome: Outcome) -> dict[str, tuple[str, int, int]]:
     """Reduce derived level verdicts to what a statement holds of them."""
     return {name: (level.verdict, level.required, level.passed) for name, level in outcome.levels.items()}
-
-
-def torch_uri(version: str) -> str:
-    """Give the package URL of a torch version, its local part (`+cpu`) encoded."""
-    return f"pkg:pypi/torch@{quote(version, safe='.')}"
 
 
 def encode_statement(statement: Statement) -> bytes:

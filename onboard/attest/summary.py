@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.results import ENVIRONMENT_NAME, REPORT_NAME
+from onboard.attest import configuration
 from onboard.attest.strictjson import member
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def disagreements(statement: Statement, summary: Any, environment: Any) -> list[
     suite = member(summary, "suite", dict, REPORT_NAME)
     levels = member(summary, "levels", dict, REPORT_NAME)
     profile = statement.configured("profile")
+    described = (configuration.of_profile(statement.profile, profile.sha256), profile)
+    uris = (configuration.torch_uri(statement.torch), statement.configured("torch").uri)
     pairs: list[tuple[str, object, object]] = [
         ("verdict", summary.get("verdict"), statement.verdict),
         ("device", summary.get("device"), statement.device),
@@ -35,7 +38,8 @@ def disagreements(statement: Statement, summary: Any, environment: Any) -> list[
         ("outcomes", _counted(summary), _nonzero(statement.outcomes)),
         ("levels", {name: _entry(level) for name, level in levels.items()}, statement.levels),
     ]
-    found = [
+    found = [f"statement: {stated!r} where {due!r} is due" for due, stated in (described, uris) if due != stated]
+    found += [
         f"{REPORT_NAME}: {name} is {_short(said)}, derived {_short(derived)}"
         for name, said, derived in pairs
         if said != derived

@@ -11,12 +11,12 @@ from conformance.errors import CheckFailure, OnboardError, UsageError, did_you_m
 from conformance.results import ENVELOPE_NAME, ENVIRONMENT_NAME, REPORT_NAME, RESULTS_NAME
 from conformance.spec.plan import plan_path, read_plan, torch_minor
 from conformance.spec.suite import load_suite
-from onboard.attest import rules
+from onboard.attest import configuration, rules
 from onboard.attest.derive import case_problems, derive, level_problem, outcome_problems
 from onboard.attest.dsse import Envelope, decode, encode, pae
 from onboard.attest.folder import LIMITS, REQUIRED, Folder, read_folder
 from onboard.attest.rows import read_rows
-from onboard.attest.statement import PAYLOAD_TYPE, Statement, decode_statement, level_entries, result_of
+from onboard.attest.statement import PAYLOAD_TYPE, Statement, decode_statement, level_entries, result_of, run_id
 from onboard.attest.strictjson import parse
 from onboard.attest.summary import disagreements
 from onboard.attest.trust import Signer, Trust, objection
@@ -255,6 +255,8 @@ def _evidence(folder: Folder, statement: Statement) -> tuple[None, str]:
         for name, entry in bound.items()
         if name in found and found[name] != entry
     ]
+    if RESULTS_NAME in folder.files and statement.run != run_id(folder.files[RESULTS_NAME]):
+        problems.append(f"the run id does not belong to {RESULTS_NAME}")
     _fail_on(problems)
     return None, f"{len(bound)} files"
 
@@ -266,8 +268,9 @@ def _suite(suite: Suite, statement: Statement) -> tuple[bool, str]:
         raise CheckFailure(
             f"measured with suite {version} ({stated.sha256[:16]}), this is {suite.version} ({suite.digest[:16]})"
         )
-    if statement.configured("policy").sha256 != hashlib.sha256((suite.root / "policy.yaml").read_bytes()).hexdigest():
-        raise CheckFailure("measured with another policy")
+    for own in (configuration.of_suite(suite), configuration.of_policy(suite)):
+        if statement.configured(own.name) != own:
+            raise CheckFailure(f"the {own.name} is not described as this verifier describes it")
     return True, f"suite {suite.version}"
 
 
@@ -277,6 +280,8 @@ def _plan(suite: Suite, statement: Statement) -> tuple[Plan, str]:
         raise CheckFailure(f"the suite has no frozen plan for torch {statement.torch}: uncalibrated")
     if statement.configured("plan").sha256 != plan.digest:
         raise CheckFailure(f"measured with another plan for torch {plan.torch}")
+    if statement.configured("plan") != configuration.of_plan(plan):
+        raise CheckFailure("the plan is not described as this verifier describes it")
     problem = level_problem(suite, statement.judged, tuple(statement.levels))
     if problem is not None:
         raise CheckFailure(problem)

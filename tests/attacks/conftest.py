@@ -13,7 +13,7 @@ import pytest
 
 from conformance.device.profile import default_profile
 from conformance.report import summarize
-from conformance.results import ENVELOPE_NAME, ENVIRONMENT_NAME, REPORT_NAME, RESULTS_NAME, Row, write_results
+from conformance.results import ENVELOPE_NAME, RESULTS_NAME, Row, write_results
 from conformance.run.api import save
 from conformance.spec.plan import Group, make_plan, plan_path, read_plan, write_plan
 from conformance.spec.select import select
@@ -21,7 +21,7 @@ from conformance.spec.suite import Suite, load_suite
 from onboard.attest import sign
 from onboard.attest.dsse import Envelope, decode, encode, pae
 from onboard.attest.keys import SigningKey, load_key, new_key
-from onboard.attest.statement import PAYLOAD_TYPE
+from onboard.attest.statement import PAYLOAD_TYPE, run_id
 from onboard.attest.strictjson import dump
 from onboard.attest.subject import Subject
 from onboard.attest.trust import Signer, Trust
@@ -147,9 +147,11 @@ class Bench:
         """Make the statement bind the files as they now are, and sign it again."""
 
         def change(document):
-            for entry in document["predicate"]["onboard"]["evidence"]:
+            own = document["predicate"]["onboard"]
+            for entry in own["evidence"]:
                 data = (self.folder / entry["name"]).read_bytes()
                 entry.update(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+            own["run"] = run_id((self.folder / RESULTS_NAME).read_bytes())
 
         self.restate(change)
 
@@ -179,22 +181,27 @@ class Bench:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory):
+    """The suite, the key, and one signed report to be copied: hashing what is installed takes its time."""
     root = tmp_path_factory.mktemp("attest")
     passphrase = b"four random words here"
     new_key(root / "key.pem", passphrase)
-    return make_suite(root / "suite"), load_key(root / "key.pem", passphrase)
+    suite, key = make_suite(root / "suite"), load_key(root / "key.pem", passphrase)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        Bench(root / "report", suite, key, trust_in(key), monkeypatch).run().sign()
+    return suite, key, root / "report"
 
 
 @pytest.fixture
 def unsigned(shared, tmp_path, monkeypatch):
-    suite, key = shared
+    """A bench with an empty folder."""
+    suite, key, _ = shared
     return Bench(tmp_path / "report", suite, key, trust_in(key), monkeypatch)
 
 
 @pytest.fixture
-def bench(unsigned):
-    """A signed, honest report."""
-    unsigned.run().sign()
+def bench(shared, unsigned):
+    """A bench with a signed, honest report."""
+    shutil.copytree(shared[2], unsigned.folder)
     return unsigned
 
 
@@ -237,22 +244,3 @@ def with_row():
 @pytest.fixture
 def rows():
     return honest_rows
-
-
-@pytest.fixture
-def names():
-    """The names of the files of a report."""
-    return RESULTS_NAME, ENVIRONMENT_NAME, REPORT_NAME, ENVELOPE_NAME
-
-
-@pytest.fixture
-def copy_of(tmp_path):
-    """Copy a folder, so that a test can spoil it many times."""
-
-    def copy(folder):
-        target = tmp_path / "copy"
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
-        return target
-
-    return copy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 EASIER_POLICY = "levels:\n  bring-up: {unsupported_dtypes: [bfloat16, float32]}\n  inference: {}\n"
 LONGER = 'suite: onboard\nversion: 0.0.9\nnewest_torch: "2.15"\nseconds: {case: 11, first_call: 60}\n'
 LOOSER = (

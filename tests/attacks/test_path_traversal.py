@@ -6,7 +6,6 @@ import hashlib
 
 import pytest
 
-
 NAMES = (
     "../secret", "/etc/hostname", "a/../report.json", "./report.json", "report.json/", "..", "", "report.json\0",
     "results.jsonl.gz/../report.json",
