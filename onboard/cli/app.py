@@ -41,10 +41,16 @@ def _show_version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - acted upon by its callback
-        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and leave.")
+        bool,
+        typer.Option(
+            "--version", metavar="", is_eager=True, callback=_show_version, help="Show the version and leave."
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks of errors; anywhere on the line, or ONBOARD_DEBUG=1.")
+        bool,
+        typer.Option(
+            "--debug", metavar="", help="Show tracebacks of errors; anywhere on the line, or ONBOARD_DEBUG=1."
+        ),
     ] = False,
 ) -> None:
     if debug:

@@ -15,11 +15,15 @@ _SELECTION = "Selection"
 
 def conform(
     *,
-    device: Annotated[str, typer.Option(help="A profile or a torch device: trn, cuda, cpu.")],
-    out: Annotated[Path | None, typer.Option(help="Keep the results here; must be empty or new.")] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="A profile or a torch device: trn, cuda, cpu.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the results here. Default: onboard-results/NAME.")
+    ] = None,
     level: Annotated[
         list[str] | None,
-        typer.Option(help="Judge this level; repeatable. Default: those claimed.", rich_help_panel=_SELECTION),
+        typer.Option(
+            metavar="LEVEL", help="Judge this level; repeatable. Default: those claimed.", rich_help_panel=_SELECTION
+        ),
     ] = None,
     checks: Annotated[
         str | None, typer.Option(metavar="GLOB", help="Only checks like runtime.*", rich_help_panel=_SELECTION)
@@ -30,8 +34,10 @@ def conform(
     dtypes: Annotated[
         str | None, typer.Option(metavar="A,B", help="Only these, e.g. float32,int64", rich_help_panel=_SELECTION)
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, max=512, help="Default: one per processor.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of the inputs.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=512, help="Default: one per processor, at most 8.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the inputs.")] = 0,
     profile: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Read the device profile from this file.")
     ] = None,

@@ -22,11 +22,15 @@ def _group(context: typer.Context) -> None:
 @app.command("new")
 def new(
     *,
-    out: Annotated[Path, typer.Option(help="Where to write the encrypted private key; must not exist.")],
-    name: Annotated[str, typer.Option(help="Who signs with it.")],
-    role: Annotated[str, typer.Option(help="vendor or wg.")] = "vendor",
-    devices: Annotated[str, typer.Option(help="The torch devices it may sign for, e.g. trn,trn2.")] = "",
-    days: Annotated[int, typer.Option(min=1, max=3660, help="For how many days the stanza lets it count.")] = 730,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to write the encrypted private key; must not exist.")
+    ],
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Who signs with it.")],
+    role: Annotated[str, typer.Option(metavar="ROLE", help="vendor or wg.")] = "vendor",
+    devices: Annotated[str, typer.Option(metavar="A,B", help="The torch devices it may sign for, e.g. trn,trn2.")] = "",
+    days: Annotated[
+        int, typer.Option(metavar="N", min=1, max=3660, help="For how many days the stanza lets it count.")
+    ] = 730,
     passphrase_file: PassphraseFile = None,
 ) -> None:
     """Write a new Ed25519 key, encrypted, and print the stanza for trust.toml that makes it count."""

@@ -14,26 +14,40 @@ _DETAILS = "Answers"
 def new_backend(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The torch device string of the new backend, e.g. trn.")],
     *,
-    output: Annotated[Path, typer.Option(help="The folder in which the package's folder is made.")] = Path(),
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder in which the package's folder is made.")
+    ] = Path(),
     package: Annotated[
-        str | None, typer.Option(help="Import name. Default: torch_NAME.", rich_help_panel=_DETAILS)
+        str | None, typer.Option(metavar="NAME", help="Import name. Default: torch_NAME.", rich_help_panel=_DETAILS)
     ] = None,
     distribution: Annotated[
         str | None,
-        typer.Option(help="Distribution and folder name. Default: torch-NAME.", rich_help_panel=_DETAILS),
+        typer.Option(
+            metavar="NAME", help="Distribution and folder name. Default: torch-NAME.", rich_help_panel=_DETAILS
+        ),
     ] = None,
-    vendor: Annotated[str | None, typer.Option(help="Who makes the device.", rich_help_panel=_DETAILS)] = None,
-    description: Annotated[str | None, typer.Option(help="One line.", rich_help_panel=_DETAILS)] = None,
-    author: Annotated[str | None, typer.Option(help="Default: the vendor.", rich_help_panel=_DETAILS)] = None,
-    email: Annotated[str | None, typer.Option(help="Of the maintainers.", rich_help_panel=_DETAILS)] = None,
+    vendor: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Who makes the device.", rich_help_panel=_DETAILS)
+    ] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="One line.", rich_help_panel=_DETAILS)] = None,
+    author: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Default: the vendor.", rich_help_panel=_DETAILS)
+    ] = None,
+    email: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of the maintainers.", rich_help_panel=_DETAILS)
+    ] = None,
     license_: Annotated[
         str | None,
-        typer.Option("--license", help="BSD-3-Clause, Apache-2.0, MIT or Proprietary.", rich_help_panel=_DETAILS),
+        typer.Option(
+            "--license", metavar="ID", help="BSD-3-Clause, Apache-2.0, MIT or Proprietary.", rich_help_panel=_DETAILS
+        ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="Of the new package. Default: 0.1.0.", rich_help_panel=_DETAILS)
+        str | None, typer.Option(metavar="X.Y.Z", help="Of the new package. Default: 0.1.0.", rich_help_panel=_DETAILS)
     ] = None,
-    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; defaults for what no flag says.")] = False,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", metavar="", help="Never ask; defaults for what no flag says.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a complete backend package for the device NAME, on a simulated driver that you replace by yours."""

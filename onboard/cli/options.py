@@ -12,10 +12,13 @@ MEASURE = "Measure"
 ATTEST = "Attest"
 LOOK = "Look"
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", metavar="", help="Print one JSON document on stdout and nothing else there.")
+]
 PassphraseFile = Annotated[
     Path | None,
     typer.Option(
+        metavar="FILE",
         help="Holds the passphrase of the key. Otherwise ONBOARD_KEY_PASSPHRASE, or asked on a terminal.",
     ),
 ]
