@@ -97,8 +97,8 @@ def encode_statement(statement: Statement) -> bytes:
         },
         "planned": statement.planned,
         "outcomes": statement.outcomes,
-        "started": _encode_time(statement.started),
-        "finished": _encode_time(statement.finished),
+        "started": encode_time(statement.started),
+        "finished": encode_time(statement.finished),
         "evidence": [{"name": e.name, "sha256": e.sha256, "size": e.size} for e in statement.evidence],
     }
     predicate = {
@@ -164,7 +164,8 @@ def decode_time(text: str, what: str) -> datetime:
         raise MalformedError(f"{what}: not a UTC time like 2026-12-01T12:00:00Z: {text!r}") from None
 
 
-def _encode_time(time: datetime) -> str:
+def encode_time(time: datetime) -> str:
+    """Write a time as UTC to the second, as decode_time reads it."""
     return time.astimezone(timezone.utc).strftime(_TIME)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.results import ENVIRONMENT_NAME, REPORT_NAME
 from onboard.attest import configuration
+from onboard.attest.statement import encode_time
 from onboard.attest.strictjson import member
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def disagreements(statement: Statement, summary: Any, environment: Any) -> list[
         ("simulated", summary.get("simulated"), statement.simulated),
         ("suite.digest", suite.get("digest"), statement.configured("suite").sha256),
         ("judged levels", judged_levels(summary), statement.judged),
+        ("started", summary.get("started"), encode_time(statement.started)),
+        ("finished", summary.get("finished"), encode_time(statement.finished)),
         ("planned", summary.get("planned"), statement.planned),
         ("outcomes", _counted(summary), _nonzero(statement.outcomes)),
         ("levels", {name: _entry(level) for name, level in levels.items()}, statement.levels),

@@ -86,11 +86,11 @@ class _Ledger:
         except OnboardError as error:
             self._fail(rule, error.message, rule.status)
             return None
-        self.checks.append(Check(rule.id, True, rule.title, detail, ""))
+        self.checks.append(Check(rule.id, True, rule.title, _printable(detail), ""))
         return value
 
     def _fail(self, rule: Rule, detail: str, status: str) -> None:
-        self.checks.append(Check(rule.id, False, rule.title, detail, rule.remedy))
+        self.checks.append(Check(rule.id, False, rule.title, _printable(detail), rule.remedy))
         self.blames.add(status)
 
     def status(self) -> str:
@@ -359,6 +359,11 @@ def _current(suite: Suite) -> tuple[None, str]:
     if suite.withdrawn:
         raise CheckFailure(f"suite {suite.version} was withdrawn")
     return None, f"suite {suite.version}"
+
+
+def _printable(text: str) -> str:
+    """Write out what a terminal would obey or can't show: details quote names and texts of whoever made the report."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
 def _fail_on(problems: Iterable[str]) -> None:

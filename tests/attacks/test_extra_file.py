@@ -33,5 +33,7 @@ def test_a_named_pipe_is_noticed_and_not_waited_for(bench):
 
 
 def test_a_name_that_is_no_text_is_noticed(bench):
-    (bench.folder / os.fsdecode(b"\xff\xfe")).write_bytes(b"")
-    bench.rejected("files")
+    (bench.folder / os.fsdecode(b"\xff\xfe\x1b[2J")).write_bytes(b"")
+    found = bench.rejected("files")
+    assert found.checks[0].detail.isprintable()
+    assert "\\x1b[2J" in found.checks[0].detail
