@@ -25,6 +25,7 @@ def template(tmp_path, monkeypatch):
     lines = ("vendor", "description", "author", "email", "license", "version", "package")
     text = "".join(f"{name}=@{{ cookiecutter.{name} }}@\n" for name in lines)
     (top / "answers").write_text(text)
+    (top / "pyproject.toml").write_text('[build-system]\nrequires = ["maker>=1", "ninja"]\n')
     monkeypatch.setattr("onboard.scaffold.templates.templates_dir", lambda: root)
     return root
 
@@ -47,8 +48,8 @@ def test_it_says_the_three_commands_that_come_next(in_process, template, tmp_pat
     ran = in_process("new-backend", "acme", "--output", str(tmp_path), "--no-input")
     steps = ran.out.split("next:\n")[1].splitlines()
     assert len(steps) == 3
-    assert "pip install" in steps[0]
-    assert str(tmp_path / "torch-acme") in steps[0]
+    build = f"python -m pip install --no-build-isolation -e {tmp_path / 'torch-acme'}"
+    assert steps[0].strip() == f"python -m pip install 'maker>=1' ninja && {build}"
     assert "device='acme'" in steps[1]
     assert steps[2].strip() == "onboard conform --device acme"
 
@@ -58,7 +59,7 @@ def test_json_is_the_only_thing_on_stdout(in_process, template, tmp_path):
     document = json.loads(ran.out)
     assert document["schema"] == "onboard/new-backend/1"
     assert document["folder"] == str(tmp_path / "torch-acme")
-    assert set(document["files"]) == {"answers"}
+    assert set(document["files"]) == {"answers", "pyproject.toml"}
     assert len(document["next"]) == 3
 
 
@@ -124,15 +125,49 @@ def test_on_a_terminal_no_input_asks_nothing(tmp_path):
     assert "Vendor" not in shown
 
 
-def _on_terminal(arguments, typed):
-    """Run the command on a pseudo-terminal; returns its exit code and what it showed."""
+def test_ctrl_c_at_a_question_is_130_and_writes_nothing(tmp_path):
+    code, shown = _on_terminal(
+        ["new-backend", "acme", "--output", str(tmp_path / "out")], "\x03", after="Python package"
+    )
+    assert code == 130
+    assert "interrupted" in shown
+    assert "Traceback" not in shown
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_end_of_input_at_a_question_writes_nothing(tmp_path):
+    code, shown = _on_terminal(
+        ["new-backend", "acme", "--output", str(tmp_path / "out")], "\x04", after="Python package"
+    )
+    assert code == 130
+    assert "Traceback" not in shown
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_an_error_is_coloured_on_a_terminal_that_wants_it(variables, coloured):
+    code, shown = _on_terminal(["new-backend", "int"], "", **variables)
+    assert code == 2
+    assert ("\x1b" in shown) is coloured
+    assert "error:" in shown
+
+
+def _on_terminal(arguments, typed, *, after="", **variables):
+    """Run the command on a pseudo-terminal; returns its exit code and what it showed.
+
+    What is typed comes at once, or as the answer to the first question when the text `after` has been shown.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ["TERM"] = "xterm"
+        for name in ("NO_COLOR", "FORCE_COLOR", "ONBOARD_DEBUG"):
+            os.environ.pop(name, None)
+        os.environ.update({"TERM": "xterm", **variables})
         os.execv(sys.executable, [sys.executable, "-m", "onboard", *arguments])
-    os.write(terminal, typed.encode())
-    shown, deadline = b"", time.monotonic() + 60
+    shown, deadline, pending = b"", time.monotonic() + 60, typed.encode()
     while time.monotonic() < deadline:
+        if pending and (not after or after.encode() in shown):
+            os.write(terminal, pending)
+            pending = b""
         if select.select([terminal], [], [], 1)[0]:
             try:
                 piece = os.read(terminal, 65536)
