@@ -174,7 +174,7 @@ def _write(path: Path, data: bytes) -> None:
     """Replace the envelope as a whole: a reader never sees half of one."""
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -42,14 +43,8 @@ def distribution_subject(distribution: str) -> Subject:
     well, so that an edit changes the digest. Raises EnvironmentFailure when the distribution is not installed, lists a
     file that is not there, or is editable and its package can't be found.
     """
-    try:
-        found = importlib.metadata.distribution(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        raise EnvironmentFailure(f"{distribution} is not installed", hint=f"pip install {distribution}") from None
-    kept = [entry for entry in map(str, found.files or ()) if not _outside(Path(entry))]
-    if not kept:
-        raise EnvironmentFailure(f"{distribution} lists no files", hint="install it from a wheel")
-    files = [(entry, Path(str(found.locate_file(entry)))) for entry in kept]
+    found = _find(distribution)
+    files = [(entry, Path(str(found.locate_file(entry)))) for entry, _ in _record(found)]
     if not _editable(found):
         return Subject(f"{distribution} {found.version} (installed files)", _digest(files))
     folders = [(name, folder) for name in _modules(found) if (folder := _folder(name)) is not None]
@@ -68,14 +63,27 @@ def record_digest(distribution: str) -> str:
 
     Far cheaper than hashing the files; it says which build was installed, not that nobody edited it since.
     """
+    rows = sorted(f"{entry}\0{digest}\n" for entry, digest in _record(_find(distribution)))
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def _find(distribution: str) -> importlib.metadata.Distribution:
     try:
-        text = importlib.metadata.distribution(distribution).read_text("RECORD")
+        return importlib.metadata.distribution(distribution)
     except importlib.metadata.PackageNotFoundError:
-        text = None
-    if text is None:
-        raise EnvironmentFailure(f"{distribution} has no RECORD", hint=f"install {distribution} from a wheel")
-    rows = sorted(line for line in text.splitlines() if not _outside(Path(line.split(",", 1)[0])))
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+        raise EnvironmentFailure(f"{distribution} is not installed", hint=f"pip install {distribution}") from None
+
+
+def _record(found: importlib.metadata.Distribution) -> list[tuple[str, str]]:
+    """List the files of a distribution with their recorded digests.
+
+    The file itself is read: since Python 3.12 `Distribution.files` leaves out what was deleted.
+    """
+    rows = [row for row in csv.reader((found.read_text("RECORD") or "").splitlines()) if len(row) == 3]
+    kept = [(name, digest) for name, digest, _ in rows if not _outside(Path(name))]
+    if not kept:
+        raise EnvironmentFailure(f"{found.name} records no files", hint=f"install {found.name} from a wheel")
+    return kept
 
 
 def _outside(entry: Path) -> bool:

@@ -335,7 +335,7 @@ def _summary(folder: Folder, statement: Statement) -> tuple[None, str]:
 def _times(statement: Statement, now: datetime) -> tuple[None, str]:
     if statement.finished < statement.started:
         raise CheckFailure("it ended before it began")
-    if statement.finished > now + CLOCK_SKEW:
+    if statement.finished - now > CLOCK_SKEW:
         raise CheckFailure(f"it ended at {statement.finished.isoformat()}, after {now.isoformat()}")
     return None, f"ended {statement.finished.isoformat()}"
 

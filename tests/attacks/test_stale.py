@@ -49,6 +49,11 @@ def test_a_withdrawn_suite_is_stale(unsigned, suites, tmp_path):
     unsigned.rejected("suite-current", status="STALE")
 
 
+def test_the_last_moment_there_is_is_a_time_like_any_other(bench):
+    assert bench.verify(at=datetime.max.replace(tzinfo=timezone.utc)).status == "STALE"
+    bench.rejected("times", at=datetime.min.replace(tzinfo=timezone.utc))
+
+
 def test_stale_and_changed_is_invalid(bench):
     (bench.folder / "extra").write_bytes(b"")
     bench.rejected("files", "age", at=NOW + timedelta(days=400))
