@@ -52,7 +52,9 @@ def host_dtypes(operator: str) -> frozenset[str]:
 
 
 def planned_dtypes(operator: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The wanted dtypes that the CPU has, else the first of the fallbacks that it has, else none."""
+    """The wanted dtypes that the CPU has, else the first of the fallbacks that it has; none where none is wanted."""
+    if not wanted:
+        return ()
     available = host_dtypes(operator)
     found = tuple(dtype for dtype in wanted if dtype in available)
     return found or tuple(dtype for dtype in FALLBACK_DTYPES if dtype in available)[:1]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from conformance.inputs.samples import Sample
 
-#: How the number of terms is found: the operator on ones, or input elements per output element (means).
-TERMS = ("ones", "inputs")
 _FAITHFUL = 2  # the output may be rounded either way
 _TRUNCATING = 2  # and so may each step of the accumulator
 _SCALES = frozenset({"alpha", "beta"})
@@ -50,15 +48,31 @@ def absolute_bounds(function: Callable[..., Any], sample: Sample) -> list[Any]:
 
 
 def term_counts(function: Callable[..., Any], sample: Sample, reference: list[Any], terms: str) -> list[Any]:
-    """The number of terms of each output element: counted by the operator itself on ones, or inputs per output."""
+    """The number of terms of each output element, in the shape of the outputs.
+
+    `ones`: counted by the operator itself on ones. Where that gives 1 whatever the number (means): `inputs`, input
+    elements per output element; `window-N`, the kernel of a pool over N dimensions; `bins`, the largest bin of an adaptive pool.
+    """
     if terms == "ones":
         return _on(function, sample, torch.ones_like, lambda _: 1)
-    total = sample.tensors[0].numel()
     return [
-        torch.full_like(value, total / max(value.numel(), 1), dtype=torch.float64)
+        torch.full(value.shape, _terms_per_output(sample, value, terms), dtype=torch.float64)
         if isinstance(value, torch.Tensor) else value
         for value in reference
     ]  # fmt: skip
+
+
+def _terms_per_output(sample: Sample, output: torch.Tensor, terms: str) -> float:
+    source = sample.tensors[0]
+    if terms == "inputs":
+        return source.numel() / max(output.numel(), 1)
+    if terms == "bins":
+        pairs = zip(source.shape, output.shape, strict=True)
+        return float(math.prod(math.ceil(big / max(small, 1)) + 1 for big, small in pairs if big != small))
+    dims = int(terms[-1])
+    size = sample.args[1] if len(sample.args) > 1 else sample.kwargs["kernel_size"]
+    sizes = list(size) if isinstance(size, (tuple, list)) else [size]
+    return float(math.prod(sizes if len(sizes) == dims else sizes * dims))
 
 
 def _on(
@@ -84,18 +98,20 @@ def tolerance(want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, d
     """
     u_out, u_acc = unit_roundoff(dtype), accumulator_roundoff(dtype)
     rounding = 0.0 if u_out == u_acc else _FAITHFUL * u_out
-    count, scale = real(terms).abs() + extra, 1.0
+    count, scale = _modulus(terms) + extra, 1.0
     if dtype.is_complex:
         count, scale = 2 * count, math.sqrt(2)
-    accumulated = gamma(count, _TRUNCATING * u_acc) * (1 + rounding) * real(absolute)
+    accumulated = gamma(count, _TRUNCATING * u_acc) * (1 + rounding) * _modulus(absolute)
     return scale * (rounding * want.abs() + accumulated + smallest_subnormal(dtype))
 
 
-def real(value: torch.Tensor) -> torch.Tensor:
-    return value.abs() if value.dtype.is_complex else value.to(torch.float64)
+def _modulus(value: torch.Tensor) -> torch.Tensor:
+    return value.abs().to(torch.float64)
 
 
 def judge(got: torch.Tensor, want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, extra: int) -> Measure:
     """Measure one output against its reference by the bound above."""
     bound = tolerance(want, absolute, terms, got.dtype, extra)
+    # What is not finite is judged by class: the error is 0 or infinite there, and an infinite bound must not take it.
+    bound = torch.where(want.isfinite(), bound, 0.0)
     return measure("dot", got, want, errors(got, want, got.dtype), bound)

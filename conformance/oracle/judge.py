@@ -75,7 +75,7 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
         return Finding(compare.exact(got, want, signed_zero=oracle.judge != "numbers"))
     if oracle.rung == "dot":
         return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra))
-    measured, reason = conditioned.judge(got, want, trial.spreads(index))
+    measured, reason = conditioned.judge(got, want, trial.spreads(index), whole=oracle.scale == "whole")
     return Finding(measured, reason)
 
 

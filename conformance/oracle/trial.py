@@ -84,12 +84,16 @@ class Trial:
     @functools.cached_property
     def _input_spread(self) -> list[torch.Tensor | None]:
         seed_all(_SEED)
-        return conditioned.input_spread(self.function, self.sample, self.reference, self._float_dtype)
+        return conditioned.input_spread(self.function, self.sample, self.reference, self._noise)
 
     @functools.cached_property
     def _call_spread(self) -> list[torch.Tensor | None]:
         seed_all(_SEED)
-        return conditioned.call_spread(self.function, self.sample, self.reference, self._float_dtype)
+        return conditioned.call_spread(self.function, self.sample, self.reference, self._noise)
+
+    @property
+    def _noise(self) -> conditioned.Noise:
+        return conditioned.noise_of(self._float_dtype, stored=self.oracle.rounds == "storage")
 
     @property
     def _float_dtype(self) -> torch.dtype:

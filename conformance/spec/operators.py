@@ -17,7 +17,9 @@ DTYPES = (
 )  # fmt: skip
 JUDGES = ("values", "numbers", "metadata")
 REFERENCES = ("float64", "host")
-TERMS = ("ones", "inputs", "window")
+ROUNDS = ("accumulator", "storage")
+SCALES = ("element", "whole")
+TERMS = ("ones", "inputs", "bins", "window-1", "window-2", "window-3")
 TIES = ("dim", "k-dim", "plane-1", "plane-2", "plane-3")
 LAYOUTS = ("plain", "offset", "strided")
 LEVELS = ("bring-up", "inference", "training", "compile", "distributed", "extra")
@@ -32,8 +34,9 @@ class Oracle:
     left open altogether). `reference`: the same call in float64, or the `host`'s own kernel at the same dtype, for
     what is defined by the format. `law` names the distribution of a random operator. `ties` says how indices relate to
     the input where tying values leave them open. `host_off` says why the host's kernel is known to miss the bound: a
-    case in which it does, and in which the device is wrong as well, is then not judged. `why` is required where
-    nothing is judged.
+    case in which it does, and in which the device is wrong as well, is then not judged. `rounds`: the format in which
+    the conditioned rung lets inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms, so
+    that every element has the bound of the largest. `why` is required where nothing is judged.
     """
 
     rung: str
@@ -45,6 +48,8 @@ class Oracle:
     law: str | None = None
     ties: str | None = None
     host_off: str | None = None
+    rounds: str = "accumulator"
+    scale: str = "element"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ class OperatorSpec:
 
 
 _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view")
-_CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES}
+_CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
+            "scale": SCALES}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
 
 
