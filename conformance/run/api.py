@@ -24,6 +24,8 @@ from conformance.spec.select import Selection, select
 from conformance.spec.suite import load_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conformance.device.profile import Profile
     from conformance.results import Row
     from conformance.spec.plan import Group
@@ -53,16 +55,16 @@ class Watch(Protocol):
     def __call__(self, suite: Suite, selection: Selection, simulated: bool, /) -> Listener: ...
 
 
-def run_conformance(options: ConformOptions, watch: Watch) -> Report:
+def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str], None]) -> Report:
     """Run, write the results into `options.out` and return the report; a Ctrl-C leaves a partial, unsignable one.
 
-    Raises UsageError for a selection that makes no sense and EnvironmentFailure when there is no device to run on.
+    `note` is told of steps that take long. Raises UsageError for a selection that makes no sense and EnvironmentFailure when there is no device to run on.
     """
     suite = load_suite(options.suite)
     profile = resolve_profile(
         options.device, suite_root=suite.root, profile_file=options.profile, import_module=options.import_module
     )
-    plan = plan_for(suite)
+    plan = plan_for(suite, note)
     chosen = select(
         suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes
     )

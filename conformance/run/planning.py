@@ -7,10 +7,14 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conformance.errors import EnvironmentFailure
 from conformance.spec.plan import Group, Plan, make_plan, plan_path, read_plan, write_plan
 from conformance.spec.suite import Suite, load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def installed_torch() -> str:
@@ -21,11 +25,16 @@ def installed_torch() -> str:
         raise EnvironmentFailure("torch is not installed", hint="pip install torch==2.13.0") from None
 
 
-def plan_for(suite: Suite) -> Plan:
+def plan_for(suite: Suite, note: Callable[[str], None]) -> Plan:
     """The plan for the installed torch; one that had to be enumerated here is marked as not frozen."""
     torch_version = installed_torch()
     frozen = read_plan(plan_path(suite.root, torch_version))
-    return frozen or enumerate_apart(suite, torch_version)
+    if frozen is not None:
+        return frozen
+    note(
+        f"the suite has no frozen plan for torch {torch_version}: making one, which takes a minute and certifies nothing"
+    )
+    return enumerate_apart(suite, torch_version)
 
 
 def freeze(suite: Suite) -> tuple[Path, Plan]:

@@ -40,7 +40,7 @@ def measure(options: ConformOptions, key: SigningKey | None, *, as_json: bool) -
         return progress
 
     try:
-        report = run_conformance(options, watch)
+        report = run_conformance(options, watch, console.say)
     finally:
         if progress is not None:
             progress.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN_FINDINGS = 10
 SHOWN_NAMES = 6
 SHOWN_SCRIPTS = 3
-_STATUS = {"pass": "ok", "incomplete": "warning", "fail": "missing"}
+_STATUS = {"pass": "ok", "incomplete": "warning", "fail": "failed"}
 
 
 def report_lines(report: Report) -> Iterator[Line]:
@@ -85,7 +85,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[Line]:
     scripts = 0
     for finding in findings[:SHOWN_FINDINGS]:
         yield Line("")
-        yield Line(f"{finding.title}  [{finding.id}]", "missing")
+        yield Line(f"{finding.title}  [{finding.id}]", "failed")
         yield Line(f"  {finding.outcome}: {finding.cases} cases, {_some(finding.dtypes)}; first {finding.case}")
         if finding.kernels:
             yield Line(f"  kernels: {_some(finding.kernels)}")
@@ -110,6 +110,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _levels(report: Report) -> Iterator[Line]:
+    if report.narrowed:
+        yield Line("no level is judged: --checks, --ops or --dtypes narrowed the plan")
+        return
     for name, level in report.levels.items():
         kind = "level" if name in report.judged else "next "
         why = f": {'; '.join(level.why)}" if level.why else ""
