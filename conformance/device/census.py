@@ -6,6 +6,7 @@ seen by `conformance.device.execution`; neither is enough alone.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 #: (CompositeImplicitAutograd), or not at all.
 Resolution: TypeAlias = Literal["kernel", "fallback", "default", "math", "missing"]
 RESOLUTIONS: tuple[Resolution, ...] = ("kernel", "fallback", "default", "math", "missing")
+
+# What profilers and compilers mark with text of their own has no such name, and the dispatcher chokes on it.
+_OVERLOAD = re.compile(r"\w+::\w+(\.\w+)?")
 
 _LABELS: dict[str, Resolution] = {
     "kernel": "kernel",
@@ -77,7 +81,7 @@ def resolve(overload: str, key: str) -> Resolution:
 
 def is_overload(name: str) -> bool:
     """Whether the dispatcher knows an overload of that name."""
-    return bool(_dispatch_has_kernel(name))
+    return _OVERLOAD.fullmatch(name) is not None and bool(_dispatch_has_kernel(name))
 
 
 def census(key: str) -> Census:
