@@ -58,7 +58,8 @@ class Watch(Protocol):
 def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str], None]) -> Report:
     """Run, write the results into `options.out` and return the report; a Ctrl-C leaves a partial, unsignable one.
 
-    `note` is told of steps that take long. Raises UsageError for a selection that makes no sense and EnvironmentFailure when there is no device to run on.
+    `note` is told of steps that take long. Raises UsageError for a selection that makes no sense and EnvironmentFailure
+    when there is no device to run on.
     """
     suite = load_suite(options.suite)
     profile = resolve_profile(

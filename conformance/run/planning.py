@@ -31,9 +31,7 @@ def plan_for(suite: Suite, note: Callable[[str], None]) -> Plan:
     frozen = read_plan(plan_path(suite.root, torch_version))
     if frozen is not None:
         return frozen
-    note(
-        f"the suite has no frozen plan for torch {torch_version}: making one, which takes a minute and certifies nothing"
-    )
+    note(f"no frozen plan for torch {torch_version}: making one, which takes a minute and certifies nothing")
     return enumerate_apart(suite, torch_version)
 
 
