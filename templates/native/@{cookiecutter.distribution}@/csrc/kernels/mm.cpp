@@ -5,6 +5,7 @@
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/ops/addmm_meta.h>
 #include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm_meta.h>
 #include <ATen/ops/mm_ops.h>
 #include <torch/library.h>
@@ -109,28 +110,29 @@ void check_operands(const at::Tensor& out, const at::Tensor& self, const at::Ten
               self.scalar_type(), " and ", mat2.scalar_type());
 }
 
+bool may_overlap(const at::Tensor& out, const at::Tensor& input) {
+  return out.is_alias_of(input) && at::get_overlap_status(out, input) != at::MemOverlapStatus::No;
+}
+
 void matmul_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
                  const at::Scalar& alpha, const at::Scalar& beta) {
   at::assert_no_internal_overlap(out);
   if (out.numel() == 0) {
     return;
   }
-  const auto overlaps = [&](const at::Tensor& input) {
-    return at::get_overlap_status(out, input) != at::MemOverlapStatus::No;
-  };
-  if (overlaps(mat1) || overlaps(mat2)) { // a row would be overwritten before it is read
-    const at::Tensor fresh = at::empty_like(out);
-    matmul_into(fresh, self, mat1, mat2, alpha, beta);
-    out.copy_(fresh);
-    return;
-  }
-  const std::array<at::Tensor, kBuffers> tensors{out, mat1, mat2, self};
+  // Rows of `out` are written before all of the matrices has been read; row i of `self` is read just before.
+  const bool in_the_way = may_overlap(out, mat1) || may_overlap(out, mat2) || (may_overlap(out, self) && !out.is_same(self));
+  const at::Tensor written = in_the_way ? at::empty_like(out) : out;
+  const std::array<at::Tensor, kBuffers> tensors{written, mat1, mat2, self};
   if (out.scalar_type() == c10::kDouble) {
     launch_matmul<double>(tensors, alpha, beta);
   } else if (out.is_floating_point()) {
     launch_matmul<float>(tensors, alpha, beta);
   } else {
     launch_matmul<int64_t>(tensors, alpha, beta);
+  }
+  if (in_the_way) {
+    out.copy_(written);
   }
 }
 

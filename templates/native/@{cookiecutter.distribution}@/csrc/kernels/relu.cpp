@@ -1,4 +1,5 @@
 // aten::relu and relu_: NaN stays NaN. This operator has no out= form of its own, so both are written here.
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/relu_ops.h>
 #include <torch/library.h>
 
