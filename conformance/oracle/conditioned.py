@@ -34,6 +34,8 @@ SPREADS = 8
 #: two: three draws would miss them once in eight times, which is rare for inputs and not for chains of calls.
 INPUT_DRAWS = 3
 CALL_DRAWS = 8
+#: One generator for all draws, well mixed: those of small seeds begin alike, and roundings would cancel in every draw.
+_SEED = 0x1E3779B97F4A7C15
 #: Above this share of elements whose bound exceeds the value itself, a case says nothing.
 VACUOUS_SHARE = 0.10
 
@@ -91,9 +93,9 @@ def _spread(
     if not any(is_inexact(tensor.dtype) for tensor in sample.tensors):
         sample = _as_floats(function, sample)
     found: list[torch.Tensor | None] = [None] * len(reference)
-    for draw in range(draws):
-        random = torch.Generator().manual_seed(draw + 1)
-        moved = with_floats(sample, lambda flat, random=random: perturb(flat, noise.inputs, noise.tiny, random))
+    random = torch.Generator().manual_seed(_SEED)
+    for _ in range(draws):
+        moved = with_floats(sample, lambda flat: perturb(flat, noise.inputs, noise.tiny, random))
         with wide_defaults(), mode(noise, random) if mode else contextlib.nullcontext():
             drawn = evaluate(function, moved)
         if len(drawn) != len(reference):
@@ -183,8 +185,9 @@ class RoundEveryCall(TorchDispatchMode):
         if not isinstance(value, torch.Tensor) or not is_inexact(value.dtype) or value.layout is not torch.strided:
             return value
         u = self._noise.inner if self._depth else self._noise.results
-        # A zero that was computed (a masked weight, a relu) is exact: it stays.
-        return torch.where(value == 0, value, perturb(value, u, self._noise.tiny, self._random).to(value.dtype))
+        # A whole number that comes out (a mask, a pixel's place, the exponential of zero) was computed exactly: it stays.
+        whole = value == (torch.round(value.real) if value.dtype.is_complex else torch.round(value))
+        return torch.where(whole, value, perturb(value, u, self._noise.tiny, self._random).to(value.dtype))
 
 
 def judge(

@@ -6,7 +6,7 @@ The same seed gives the same result, successive calls differ, and many draws fol
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -47,7 +47,9 @@ def judge(law: str, sample: Sample, draw: Callable[[], torch.Tensor], reseed: Ca
 
 
 def _must_vary(law: str, sample: Sample, first: torch.Tensor) -> bool:
-    if first.numel() < _COMPARABLE:
+    """Whether two draws can't be the same but by a chance that nobody has to reckon with."""
+    if first.numel() < _COMPARABLE or law.startswith("fractional-pool"):
         return False
-    p: Any = sample.kwargs.get("p", 0.5)
-    return not (law.endswith("dropout") and (p in (0, 1) or sample.kwargs.get("training") is False))
+    if law.endswith("dropout"):
+        return 0 < sample.kwargs.get("p", 0.5) < 1 and bool(sample.kwargs.get("training", "alpha" not in law))
+    return law != "rrelu" or bool(sample.kwargs.get("training", False))
