@@ -75,7 +75,7 @@ def dispatch_key(device_type: str) -> str:
 
 
 def resolve(overload: str, key: str) -> Resolution:
-    """Say what `key` resolves to for an overload such as `aten::add.out`; an unknown overload raises RuntimeError."""
+    """Say what `key` resolves to for an overload such as `aten::add.out`; an unknown overload raises LookupError."""
     return _resolutions(overload, (key,))[0]
 
 
@@ -107,7 +107,10 @@ def census(key: str) -> Census:
 
 def _resolutions(overload: str, keys: tuple[str, ...]) -> tuple[Resolution, ...]:
     found: dict[str, Resolution] = {}
-    for line in _dispatch_dump_table(overload).splitlines():
+    table = _dispatch_dump_table(overload)
+    if not table:
+        raise LookupError(f"torch {torch.__version__} has no overload {overload}")
+    for line in table.splitlines():
         key, separator, rest = line.partition(": ")
         if separator and key in keys:
             label = rest.rpartition("[")[2].rstrip("]")

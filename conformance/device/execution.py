@@ -88,7 +88,8 @@ def judge(
     reader = _Reader(device_type, inputs_bytes)
     fell_back = () if device_type == "cpu" else tuple(dict.fromkeys(reader.charges(spans)))
     kernels = tuple(dict.fromkeys(reader.kernels(spans, frozenset(fell_back))))
-    roots = [s for s in spans if reader.is_main(s)] or [s for s in spans if is_overload(s.name)]
+    known = [s for s in spans if is_overload(s.name)]
+    roots = [s for s in known if reader.is_main(s)] or [s for s in known if s.name in fell_back] or known
     overload = roots[0].name if roots else None
     if error is not None:
         text = f"{type(error).__name__}: {error}"
@@ -153,7 +154,7 @@ class _Reader:
         for inner in span.inner:
             self._kernels(inner, fell_back, work, memory)
         if len(work) == before and self._resolve(span) == "kernel":
-            (memory if span.base in _METADATA else work).append(span.name)
+            (memory if span.base in _METADATA | _READBACK else work).append(span.name)
 
     def charges(self, spans: tuple[Span, ...]) -> list[str]:
         """List the overloads that the host served, in the order in which it was caught."""
@@ -162,7 +163,7 @@ class _Reader:
         for span in spans:
             if self._fetches(span):
                 fetched = max(fetched, self._elements(span))
-            elif fetched > 1 and self._computes_on_host(span, fetched):
+            elif fetched > 1 and span.base not in _TRANSPORT and self._computes_on_host(span, fetched):
                 charged.append(span.name)
             self._charge(span, (), charged)
         return charged
@@ -188,7 +189,7 @@ class _Reader:
         if self._fetches(span):
             return self._elements(span) > 1 or self._elements(owner) == self._elements(span) == 1
         if not owner.operands:
-            return span.base in _COPIES and self._sends(span) and self._elements(span) > 1
+            return span.base in _TRANSPORT and self._sends_within(span) and self._elements(span) > 1
         return self._computes_on_host(span, self._elements(owner))
 
     def _takes_host_memory(self, span: Span) -> bool:
@@ -232,7 +233,12 @@ class _Reader:
     def _crosses(self, span: Span) -> bool:
         if span.base == "_to_cpu" or self._fetches(span):
             return True
-        return any(self._sends(s) for s in span.walk() if s.base in _COPIES)
+        return self._sends_within(span)
+
+    def _sends_within(self, span: Span) -> bool:
+        if span.base in _COPIES and (self._sends(span) or _stays(span)):
+            return self._sends(span)
+        return any(self._sends_within(s) for s in span.inner)
 
     def _computes_on_host(self, span: Span, least: int) -> bool:
         """Whether a span is arithmetic on host tensors, at least one of which is as large as what it would replace."""
