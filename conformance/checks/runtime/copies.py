@@ -19,21 +19,26 @@ DIRECTIONS = ("to-device", "to-host", "within")
 
 
 def round_trip(device: torch.device, dtype: torch.dtype) -> None:
-    """Every byte occurs, in an order that no pattern of copying reproduces by accident; 257 elements fill no tile."""
+    """Every byte occurs, in an order that no pattern of copying reproduces by accident; 257 elements fill no tile.
+
+    The targets hold the complement before, so that whatever is not written shows.
+    """
     if dtype is torch.bool:
         due = torch.tensor([(i * i + i // 7) % 3 == 0 for i in range(257)])
+        other = torch.tensor([not value for value in due.tolist()])
     else:
         pattern = [(i * 167 + i // 256 * 59 + 13) % 256 for i in range(257 * dtype.itemsize)]
         due = torch.tensor(pattern, dtype=torch.uint8).view(dtype)
+        other = torch.tensor([255 - byte for byte in pattern], dtype=torch.uint8).view(dtype)
     there = due.to(device)
     expect(there.device.type == device.type, f".to({device}) gives a tensor on {there.device}")
     expect_bits(there, due, f"{dtype} to the device and back")
-    again = torch.empty_like(there)
+    again = other.to(device)
+    expect_bits(again, other, f"{dtype} to the device and back")
     again.copy_(there)
     expect_bits(again, due, f"{dtype} copied within the device")
-    again = torch.empty_like(due)
-    again.copy_(there)
-    expect_bits(again, due, f"{dtype} copied into a host tensor")
+    other.copy_(there)
+    expect_bits(other, due, f"{dtype} copied into a host tensor")
 
 
 def special_values(device: torch.device, dtype: torch.dtype, words: list[int]) -> None:
@@ -43,7 +48,7 @@ def special_values(device: torch.device, dtype: torch.dtype, words: list[int]) -
     due = torch.tensor(signed, dtype=integer)
     there = due.view(dtype).to(device)
     expect_bits(there.cpu().view(integer), due, f"{dtype} bit patterns to the device and back")
-    again = torch.empty_like(there)
+    again = torch.ones(len(words), dtype=dtype).to(device)
     again.copy_(there)
     expect_bits(again.cpu().view(integer), due, f"{dtype} bit patterns copied within the device")
 
@@ -63,9 +68,10 @@ def layouts(device: torch.device, layout: str, direction: str) -> None:
         "contiguous": lambda t: t,
     }
     view = views[layout]
-    due = view(base).clone(memory_format=torch.contiguous_format)
+    shown = view(base)
+    due = torch.tensor(shown.tolist(), dtype=torch.float32).reshape(shown.shape)
     if direction == "to-device":
-        found = view(base).to(device)
+        found = shown.to(device)
     elif direction == "to-host":
         found = view(base.to(device)).cpu()
     else:
@@ -86,12 +92,13 @@ def targets(device: torch.device, layout: str, direction: str) -> None:
         "nothing": lambda t: t[3:3],
     }
     view = views[layout]
-    due = torch.full((6, 8), -7.0)
-    host = direction == "to-host"
-    target = due.clone() if host else due.to(device)
-    part = view(due)
-    values = torch.arange(1, part.numel() + 1, dtype=torch.float32).view(part.shape)
-    part.copy_(values)
+    places = view(torch.arange(48).view(6, 8))
+    written = {place: number + 1.0 for number, place in enumerate(places.flatten().tolist())}
+    due = torch.tensor([written.get(place, -7.0) for place in range(48)]).view(6, 8)
+    values = torch.tensor(list(written.values()), dtype=torch.float32).view(places.shape)
+    target = torch.full((6, 8), -7.0)
+    if direction != "to-host":
+        target = target.to(device)
     view(target).copy_(values if direction == "to-device" else values.to(device))
     expect_bits(target, due, f"a tensor after a copy into its {layout}, {direction}")
 

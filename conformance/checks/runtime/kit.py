@@ -7,10 +7,10 @@ source, so that what is pasted is what ran.
 from __future__ import annotations
 
 import inspect
-import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -79,11 +79,6 @@ def not_on_cpu(device: torch.device, reason: str) -> None:
         raise NotApplicableError(f"the cpu has no {reason}")
 
 
-_HELPERS: tuple[Callable[..., object] | type, ...] = (
-    NotApplicableError, WrongAnswerError, expect, expect_bits, expect_raises, several, not_on_cpu,
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One case: `function(device, *arguments)` returns when the device does what it must.
@@ -148,16 +143,32 @@ def synchronize(device: torch.device) -> None:
 
 
 def script(probe: Probe, profile: Profile) -> str:
-    """Write the probe's source with the helpers it uses and a call of it."""
-    source = inspect.getsource(probe.function)
-    used = [source]
-    for helper in reversed(_HELPERS):
-        if any(re.search(rf"\b{helper.__name__}\b", text) for text in used):
-            used.insert(0, inspect.getsource(helper))
-    imports = ["from __future__ import annotations", "", "import torch"]
-    imports += [f"import {module}" for module in ("copy", "io", "pickle", "gc") if re.search(rf"\b{module}\.", source)]
+    """Write the probe's source with the helpers and modules that it uses, and a call of it."""
+    modules = {"torch"}
+    sources: dict[str, str] = {}
+    _gather(probe.function, modules, sources)
+    imports = ["from __future__ import annotations", "", *(f"import {name}" for name in sorted(modules))]
     if profile.import_module:
         imports.append(f"import {profile.import_module}")
     arguments = "".join(f", {argument!r}" for argument in probe.arguments)
     call = f'{probe.function.__name__}(torch.device("{profile.device}"){arguments})'
-    return "\n\n\n".join(["\n".join(imports), *(text.strip() for text in used), call]) + "\n"
+    return "\n\n\n".join(["\n".join(imports), *sources.values(), call]) + "\n"
+
+
+def _gather(item: Any, modules: set[str], sources: dict[str, str]) -> None:
+    """Collect the source of a function or class after that of everything it names, and the modules they import."""
+    functions = [f for f in vars(item).values() if inspect.isfunction(f)] if inspect.isclass(item) else [item]
+    for function in functions:
+        for name in sorted(_names(function.__code__)):
+            found = function.__globals__.get(name)
+            if inspect.ismodule(found):
+                modules.add(found.__name__)
+            elif (inspect.isroutine(found) or inspect.isclass(found)) and name not in sources and found is not item:
+                _gather(found, modules, sources)
+    lines = inspect.getsource(item).strip().splitlines()
+    sources[item.__name__] = "\n".join(line.partition("  # noqa")[0] for line in lines)
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*(_names(constant) for constant in inner))

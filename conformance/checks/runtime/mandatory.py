@@ -150,7 +150,7 @@ def copy_from(device: torch.device) -> None:
     back = torch.full((2, 2), 7.0)
     torch.ops.aten._copy_from(there, back, False)  # noqa: SLF001
     expect_bits(back, due, "copied up and down")
-    again = torch.ops.aten.empty.memory_format([2, 2], device=device)
+    again = torch.full((2, 2), 7.0).to(device)
     torch.ops.aten._copy_from(there, again, False)  # noqa: SLF001
     expect_bits(again, due, "copied within the device")
 
