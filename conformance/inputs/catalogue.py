@@ -24,7 +24,7 @@ def entries() -> dict[str, Any]:
     Importing the catalogue freezes torch's backend flags (cudnn.enabled, mkldnn.allow_tf32 ...), which a vendor's
     import may have to set: the freeze is undone.
     """
-    frozen_before = torch.backends.__allow_nonbracketed_mutation_flag
+    frozen_before = torch.backends.__allow_nonbracketed_mutation_flag  # noqa: SLF001
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -35,7 +35,7 @@ def entries() -> dict[str, Any]:
             hint="it needs numpy and expecttest: pip install numpy expecttest",
         ) from None
     finally:
-        torch.backends.__allow_nonbracketed_mutation_flag = frozen_before
+        torch.backends.__allow_nonbracketed_mutation_flag = frozen_before  # noqa: SLF001
     common_methods_invocations.wrapper_set_seed = _unseeded
     return {info.full_name: info for info in common_methods_invocations.op_db}
 

@@ -26,13 +26,13 @@ RELAID_SAMPLES = 2
 _MAX_ELEMENTS = 1 << 16
 
 
-def relaid_samples(samples: Sequence[Sample]) -> list[int]:
+def relaid_samples(samples: Sequence[Sample], largest: int | None = None) -> list[int]:
     """The ordinals of the samples whose tensors get other layouts: chosen by shape alone, never by value.
 
     The first sample with a tensor of two elements or more, and the first after it whose tensors have more dimensions
-    (else the next one).
+    (else the next one); none with more than `largest` elements.
     """
-    fit = [i for i, sample in enumerate(samples) if _can_be_relaid(sample)]
+    fit = [i for i, sample in enumerate(samples) if _can_be_relaid(sample) and sample.size <= (largest or sample.size)]
     if len(fit) <= RELAID_SAMPLES:
         return fit
     rank = _rank(samples[fit[0]])

@@ -42,7 +42,9 @@ def rebuild(sample: Sample, move: Callable[[torch.Tensor], torch.Tensor], leaf: 
 
 
 def _rebuild_tensor(
-    tensor: torch.Tensor, move: Callable[[torch.Tensor], torch.Tensor], moved: dict[tuple[int, torch.dtype], torch.Tensor]
+    tensor: torch.Tensor,
+    move: Callable[[torch.Tensor], torch.Tensor],
+    moved: dict[tuple[int, torch.dtype], torch.Tensor],
 ) -> torch.Tensor:
     tensor = tensor.detach()
     if tensor.layout is not torch.strided:
@@ -69,13 +71,15 @@ def flat_storage(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _rebuild_sparse(
-    tensor: torch.Tensor, move: Callable[[torch.Tensor], torch.Tensor], moved: dict[tuple[int, torch.dtype], torch.Tensor]
+    tensor: torch.Tensor,
+    move: Callable[[torch.Tensor], torch.Tensor],
+    moved: dict[tuple[int, torch.dtype], torch.Tensor],
 ) -> torch.Tensor:
     parts = [_rebuild_tensor(part, move, moved) for part in sparse_parts(tensor)]
     if tensor.layout is torch.sparse_coo:
-        built = torch.sparse_coo_tensor(*parts, size=tensor.shape)
-        return built._coalesced_(tensor.is_coalesced())  # type: ignore[no-any-return,attr-defined] # noqa: SLF001
-    return torch.sparse_compressed_tensor(*parts, size=tensor.shape, layout=tensor.layout)
+        built = torch.sparse_coo_tensor(parts[0], parts[1], size=tensor.shape)
+        return built._coalesced_(tensor.is_coalesced())
+    return torch.sparse_compressed_tensor(parts[0], parts[1], parts[2], size=tensor.shape, layout=tensor.layout)
 
 
 def sparse_parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -126,7 +130,7 @@ def _fetch_tensor(tensor: torch.Tensor) -> torch.Tensor:
         return torch.sparse_coo_tensor(indices, values, size=tensor.shape)
     if tensor.layout in _SPARSE:
         parts = [_fetch_tensor(part) for part in sparse_parts(tensor)]
-        return torch.sparse_compressed_tensor(*parts, size=tensor.shape, layout=tensor.layout)
+        return torch.sparse_compressed_tensor(parts[0], parts[1], parts[2], size=tensor.shape, layout=tensor.layout)
     if tensor.is_conj():
         return _fetch_tensor(tensor.conj()).conj()
     if tensor.is_neg():

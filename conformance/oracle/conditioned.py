@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 ULPS = 4
 SPREADS = 8
-#: Draws of the inputs alone, and of the roundings inside. Two roundings of opposite effect (a - b) cancel in one draw of
-#: two: three draws would miss them once in eight times, which is rare for inputs and not for chains of calls.
+#: Draws of the inputs alone, and of the roundings inside. Two roundings of opposite effect (a - b) cancel in one draw
+#: of two: three draws would miss them once in eight times, which is rare for inputs and not for chains of calls.
 INPUT_DRAWS = 3
 CALL_DRAWS = 8
 #: One generator for all draws, well mixed: those of small seeds begin alike, and roundings would cancel in every draw.
@@ -139,7 +139,7 @@ _MOVES = frozenset({
 })  # fmt: skip
 
 
-class RoundEveryCall(TorchDispatchMode):
+class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Move every inexact result of an aten call that computes by one rounding.
 
     A call that torch defines by simpler ones is replaced by its definition, in which every step rounds likewise, in the
@@ -147,7 +147,7 @@ class RoundEveryCall(TorchDispatchMode):
     """
 
     def __init__(self, noise: Noise, random: torch.Generator) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._noise = noise
         self._random = random
         self._depth = 0
@@ -185,7 +185,7 @@ class RoundEveryCall(TorchDispatchMode):
         if not isinstance(value, torch.Tensor) or not is_inexact(value.dtype) or value.layout is not torch.strided:
             return value
         u = self._noise.inner if self._depth else self._noise.results
-        # A whole number that comes out (a mask, a pixel's place, the exponential of zero) was computed exactly: it stays.
+        # A whole number that comes out (a mask, a pixel's place, exp(0)) was computed exactly: it stays.
         whole = value == (torch.round(value.real) if value.dtype.is_complex else torch.round(value))
         return torch.where(whole, value, perturb(value, u, self._noise.tiny, self._random).to(value.dtype))
 
@@ -199,8 +199,8 @@ def judge(
 ) -> tuple[Measure, str | None]:
     """Measure one output against its reference; the second value says why nothing can be said, if so.
 
-    `spreads` are tried in order, and only as far as an element asks for more. With `whole` the bound of every element is
-    that of the largest one: what norms, not elements, bound.
+    `spreads` are tried in order, and only as far as an element asks for more. With `whole` every element has the
+    bound of the largest one: what norms, not elements, bound.
     """
     dtype = got.dtype
     error = errors(got, want, dtype)

@@ -35,7 +35,7 @@ class PlanError(Exception):
 
 
 def gamma(terms: torch.Tensor, u: float) -> torch.Tensor:
-    """n u / (1 - n u); raises PlanError where n u >= 1/2, where the bound says nothing."""
+    """Higham's n u / (1 - n u); raises PlanError where n u >= 1/2, where the bound says nothing."""
     product = terms * u
     if terms.numel() and not bool((product < 0.5).all()):
         raise PlanError(f"{float(terms.max()):.0f} terms at unit roundoff {u:g} have no bound")
@@ -51,7 +51,8 @@ def term_counts(function: Callable[..., Any], sample: Sample, reference: list[An
     """The number of terms of each output element, in the shape of the outputs.
 
     `ones`: counted by the operator itself on ones. Where that gives 1 whatever the number (means): `inputs`, input
-    elements per output element; `window-N`, the kernel of a pool over N dimensions; `bins`, the largest bin of an adaptive pool.
+    elements per output element; `window-N`, the kernel of a pool over N dimensions; `bins`, the largest bin of an
+    adaptive pool.
     """
     if terms == "ones":
         return _on(function, sample, torch.ones_like, lambda _: 1)
@@ -89,29 +90,36 @@ def _on(
         return evaluate(function, with_floats(replace(sample, kwargs=kwargs), change))
 
 
-def tolerance(want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, dtype: torch.dtype, extra: int) -> (
-    torch.Tensor
-):
+def tolerance(
+    want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, dtype: torch.dtype, extra: int, *, stored: bool
+) -> torch.Tensor:
     """The bound of each element of an output of dtype `dtype`, float64; `extra` is c.
 
-    A complex product is four real ones: each component has 2 n terms, and the modulus is sqrt(2) components.
+    With `stored` the further roundings are of the storage format: torch composes the operator of calls whose results
+    are kept in it. A complex product is four real ones: each component has 2 n terms, and the modulus is sqrt(2)
+    components.
     """
     u_out, u_acc = unit_roundoff(dtype), accumulator_roundoff(dtype)
     rounding = 0.0 if u_out == u_acc else _FAITHFUL * u_out
+    size = _modulus(absolute)
     count, scale = _modulus(terms) + extra, 1.0
     if dtype.is_complex:
         count, scale = 2 * count, math.sqrt(2)
-    accumulated = gamma(count, _TRUNCATING * u_acc) * (1 + rounding) * _modulus(absolute)
-    return scale * (rounding * want.abs() + accumulated + smallest_subnormal(dtype))
+    accumulated = gamma(count, _TRUNCATING * u_acc) * (1 + rounding) * size
+    between = extra * rounding * size if stored else 0.0
+    return scale * (rounding * want.abs() + accumulated + between + smallest_subnormal(dtype))
 
 
 def _modulus(value: torch.Tensor) -> torch.Tensor:
     return value.abs().to(torch.float64)
 
 
-def judge(got: torch.Tensor, want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, extra: int) -> Measure:
+def judge(
+    got: torch.Tensor, want: torch.Tensor, absolute: torch.Tensor, terms: torch.Tensor, extra: int, *,
+    stored: bool = False,
+) -> Measure:  # fmt: skip
     """Measure one output against its reference by the bound above."""
-    bound = tolerance(want, absolute, terms, got.dtype, extra)
+    bound = tolerance(want, absolute, terms, got.dtype, extra, stored=stored)
     # What is not finite is judged by class: the error is 0 or infinite there, and an infinite bound must not take it.
     bound = torch.where(want.isfinite(), bound, 0.0)
     return measure("dot", got, want, errors(got, want, got.dtype), bound)

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from conformance.inputs.transport import clone
 from conformance.oracle import compare, conditioned, dot, ties
 from conformance.oracle.compare import Measure
 from conformance.oracle.formats import is_inexact
+from conformance.oracle.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from conformance.inputs.samples import Sample
     from conformance.oracle.trial import Trial
 
 
@@ -74,7 +77,8 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
     if oracle.rung == "exact":
         return Finding(compare.exact(got, want, signed_zero=oracle.judge != "numbers"))
     if oracle.rung == "dot":
-        return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra))
+        stored = oracle.rounds == "storage"
+        return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra, stored=stored))
     measured, reason = conditioned.judge(got, want, trial.spreads(index), whole=oracle.scale == "whole")
     return Finding(measured, reason)
 
@@ -83,8 +87,9 @@ def _whole(trial: Trial, index: int, got: torch.Tensor, want: torch.Tensor) -> M
     """Integers and booleans are exact, but for indices of values that tie."""
     if want.dtype != got.dtype or want.shape != got.shape:
         want = trial.host[index]
-    if trial.oracle.ties is not None and got.dtype is torch.int64 and got.numel() and trial.sample.tensors:
-        return ties.judge(trial.oracle.ties, trial.sample, got, want)
+    kind = trial.oracle.ties
+    if kind is not None and got.numel() and ties.applies(kind, index, len(trial.host) - len(trial.changed)):
+        return ties.judge(kind, trial.sample, got, want)
     return compare.exact(got, want)
 
 
@@ -96,7 +101,7 @@ def _plain(got: Any, want: Any, host: Any) -> Measure:
     return Measure("exact", float(not same), 0.0, "" if same else f"{got!r} where {host!r} is due")
 
 
-def host_ratio(trial: Trial) -> float:
-    """By how much the host's own outputs miss the bound: above 1 where they do."""
-    finding = judge(trial, trial.host, [not changed for changed in trial.changed])
+def host_ratio(trial: Trial, laid: Sample) -> float:
+    """By how much the host's own kernel misses the bound on the sample as it was laid out; 0 where it is inside."""
+    finding = judge(trial, evaluate(trial.function, clone(laid)), [not changed for changed in trial.changed])
     return finding.measure.ratio if finding.outcome == "wrong" else 0.0

@@ -6,6 +6,7 @@ A test gives the worst of its statistics with its critical value. Values that th
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -78,7 +79,7 @@ def _unit(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
 
 
 def _gauss(x: torch.Tensor) -> torch.Tensor:
-    return torch.special.ndtr(x)
+    return 0.5 * torch.erfc(-x / math.sqrt(2))
 
 
 def _standard_normal(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
@@ -258,6 +259,29 @@ def _fractional_pool(dims: int) -> Callable[[Sample, Sequence[torch.Tensor]], Me
         return excluded(~member, "are no element of their plane") or Measure("random", 0.0, 0.0)
 
     return law
+
+
+def drops(law: str, sample: Sample) -> bool:
+    """Whether a call of an attention operator drops weights at random, so that its law and not its rung judges it."""
+    if law == "attention":
+        return float(sample.kwargs.get("dropout_p", 0.0)) > 0
+    return law == "attention-layer" and float(sample.args[10]) > 0 and bool(sample.kwargs.get("training", True))
+
+
+def without_drops(law: str, sample: Sample) -> Sample:
+    """The same call with nothing dropped."""
+    if law == "attention":
+        return replace(sample, kwargs={**sample.kwargs, "dropout_p": 0.0})
+    return replace(sample, args=(*sample.args[:10], 0.0, *sample.args[11:]))
+
+
+def unbiased(draws: Sequence[torch.Tensor], centre: torch.Tensor) -> Measure:
+    """The mean of the draws against what they vary around, each element by Student's statistic."""
+    values = pool(draws)
+    spread = values.std(0) / math.sqrt(len(draws))
+    slack = 8 * ulp(centre, draws[0].dtype)  # rounding does not average out
+    off = ((values.mean(0) - centre).abs() - slack).clamp(min=0) / spread.clamp(min=1e-300)
+    return _statistic(float(off.max()) if off.numel() else 0.0, SIGMAS + 2, "the draws vary around another mean")
 
 
 LAWS: dict[str, Callable[[Sample, Sequence[torch.Tensor]], Measure]] = {

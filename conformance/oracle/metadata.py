@@ -1,4 +1,4 @@
-"""What is promised of a result besides its values: its structure, and the dtype, shape, device and strides of tensors."""
+"""What is promised of a result besides its values: structure, dtype, shape, device, and that a view is one."""
 
 from __future__ import annotations
 

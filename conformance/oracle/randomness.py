@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from conformance.oracle.compare import Measure, differing
-from conformance.oracle.laws import LAWS
+from conformance.oracle.laws import LAWS, unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,20 +30,29 @@ def draws_for(size: int) -> int:
     return max(2, min(MOST_DRAWS, math.ceil(WANTED_VALUES / size))) if size else 1
 
 
-def judge(law: str, sample: Sample, draw: Callable[[], torch.Tensor], reseed: Callable[[], None]) -> Measure:
-    """Measure a random operator. `draw` calls the device on fresh inputs and fetches the first output."""
+def judge(
+    law: str,
+    sample: Sample,
+    draw: Callable[[], torch.Tensor],
+    reseed: Callable[[], None],
+    centre: torch.Tensor | None = None,
+) -> Measure:
+    """Measure a random operator. `draw` calls the device on fresh inputs and fetches the first output.
+
+    Without a law of its own an operator is asked to vary around `centre`, float64.
+    """
     reseed()
     first = draw()
-    draws = [first, *(draw() for _ in range(draws_for(first.numel()) - 1))]
+    count = draws_for(first.numel()) if centre is None else MOST_DRAWS
+    draws = [first, *(draw() for _ in range(count - 1))]
     reseed()
     again = draw()
     changed = int(differing(again, first).sum())
     if changed:
         return Measure("random", float(changed), 0.0, f"the same seed gave {changed} other elements")
-    test = LAWS[law]
     if _must_vary(law, sample, first) and all(not bool(differing(first, other).any()) for other in draws[1:]):
         return Measure("random", 1.0, 0.0, f"{len(draws)} successive draws were the same")
-    return test(sample, draws)
+    return LAWS[law](sample, draws) if centre is None else unbiased(draws, centre)
 
 
 def _must_vary(law: str, sample: Sample, first: torch.Tensor) -> bool:

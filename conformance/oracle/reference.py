@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -48,7 +49,15 @@ def _widen(flat: torch.Tensor) -> torch.Tensor:
 
 
 def widen_leaf(value: Any) -> Any:
-    return wide_dtype(value) if isinstance(value, torch.dtype) else value
+    """A dtype argument widened, and so those inside a record of options; anything else as it is."""
+    if isinstance(value, torch.dtype):
+        return wide_dtype(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        dtypes = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return dataclasses.replace(
+            value, **{name: wide_dtype(dtype) for name, dtype in dtypes.items() if isinstance(dtype, torch.dtype)}
+        )
+    return value
 
 
 @contextlib.contextmanager

@@ -11,15 +11,18 @@ from conformance.oracle.compare import Measure, describe
 if TYPE_CHECKING:
     from conformance.inputs.samples import Sample
 
-#: How the indices of a result relate to the first tensor argument. `dim` and `k-dim`: along the dimension that the call
-#: names (as `dim=`, or as its second or third argument; else the last). `plane-N`: into the last N dimensions, flattened.
-KINDS = ("dim", "k-dim", "plane-1", "plane-2", "plane-3")
+
+def applies(kind: str, index: int, results: int) -> bool:
+    """Whether the output number `index` of `results` holds the indices: the only one of an argsort, else the second."""
+    return index == 0 if kind == "alone" else results == 2 and index == 1
 
 
 def judge(kind: str, sample: Sample, got: torch.Tensor, want: torch.Tensor) -> Measure:
     """Measure the indices of a sort, a search or a pool by the values that they point to.
 
-    A sort that the call wants stable leaves nothing open: its indices are exact.
+    `dim`, `k-dim` and `alone`: along the dimension that the call names (as `dim=`, or as its second argument, after a
+    k its third; else the last). `plane-N`: into the last N dimensions, flattened. A sort that the call wants stable
+    leaves nothing open: its indices are exact.
     """
     values = sample.tensors[0]
     if sample.kwargs.get("stable"):
@@ -27,7 +30,7 @@ def judge(kind: str, sample: Sample, got: torch.Tensor, want: torch.Tensor) -> M
     if kind.startswith("plane-"):
         planes = int(kind[-1])
         return along(got.flatten(-planes), want.flatten(-planes), values.flatten(-planes), -1, distinct=False)
-    position = 1 if kind == "dim" else 2
+    position = 2 if kind == "k-dim" else 1
     dim = sample.kwargs.get("dim", sample.args[position] if len(sample.args) > position else -1)
     return along(got, want, values, dim)
 

@@ -75,7 +75,7 @@ class Trial:
         seed_all(_SEED)
         found = wide_reference(self.function, self.sample)
         if len(found) != len(host):
-            raise dot.PlanError("the float64 reference has another number of outputs: the oracle needs `reference: host`")
+            raise dot.PlanError("the float64 reference has another number of outputs; say `reference: host`")
         return found
 
     def _needs_wide(self, host: list[Any]) -> bool:

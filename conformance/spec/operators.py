@@ -20,7 +20,7 @@ REFERENCES = ("float64", "host")
 ROUNDS = ("accumulator", "storage")
 SCALES = ("element", "whole")
 TERMS = ("ones", "inputs", "bins", "window-1", "window-2", "window-3")
-TIES = ("dim", "k-dim", "plane-1", "plane-2", "plane-3")
+TIES = ("dim", "k-dim", "alone", "plane-1", "plane-2", "plane-3")
 LAYOUTS = ("plain", "offset", "strided")
 LEVELS = ("bring-up", "inference", "training", "compile", "distributed", "extra")
 
@@ -56,7 +56,8 @@ class Oracle:
 class OperatorSpec:
     """One OpInfo entry (`name` is its full name, variant included) with its place in the suite.
 
-    `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input.
+    `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input;
+    `largest` leaves out samples with more elements.
     """
 
     name: str
@@ -70,12 +71,13 @@ class OperatorSpec:
     aten: tuple[str, ...] = ()
     layouts: tuple[str, ...] = LAYOUTS
     view: bool = False
+    largest: int | None = None
 
     def oracle_for(self, dtype: str) -> Oracle:
         return self.by_dtype.get(dtype, self.oracle)
 
 
-_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view")
+_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest")
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
             "scale": SCALES}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
@@ -109,6 +111,7 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
                 must=fields["must"].text() if "must" in fields else None,
                 aten=fields["aten"].texts() if "aten" in fields else (),
                 layouts=_inherited("layouts", fields, top).texts(LAYOUTS) if "layouts" in {*fields, *top} else LAYOUTS,
+                largest=fields["largest"].integer(low=1) if "largest" in fields else None,
                 view=_inherited("view", fields, top).boolean() if "view" in {*fields, *top} else False,
             )
         )
