@@ -7,7 +7,7 @@ The host is caught by any of these, each charged to the innermost overload that 
 - ATen arithmetic on host tensors inside an operator of device tensors;
 - host memory as large as the operator's own arguments, for kernels that copy past ATen;
 - reading a tensor element by element;
-- a factory that fills host memory and copies it up;
+- a copy up to the device of as much as an operator returns, filled on the host: what factories do;
 - a Python function that fetches its arguments, computes, and sends the result back.
 
 What PyTorch's own composite code reads back it reads back on every accelerator, so a copy counts only where the charged
@@ -140,21 +140,22 @@ class _Reader:
         return any(self.has_kernel(s) for s in span.inner if s.base.rstrip("_") == stem)
 
     def kernels(self, spans: Iterable[Span], fell_back: frozenset[str]) -> list[str]:
-        """List the innermost overloads with a kernel of the device; metadata counts only where it stands alone."""
-        work: list[str] = []
-        memory: list[str] = []
+        """List the innermost overloads with a kernel of the device: those that compute, else copies, else metadata."""
+        tiers: tuple[list[str], list[str], list[str]] = ([], [], [])
         for span in spans:
-            self._kernels(span, fell_back, work, memory)
-        return work or memory
+            self._kernels(span, fell_back, tiers)
+        return next((tier for tier in tiers if tier), [])
 
-    def _kernels(self, span: Span, fell_back: frozenset[str], work: list[str], memory: list[str]) -> None:
+    def _kernels(self, span: Span, fell_back: frozenset[str], tiers: tuple[list[str], list[str], list[str]]) -> None:
         if span.name in fell_back or (span.operands and not self._on_device(span)):
             return  # the host's part
-        before = len(work)
+        tier = 2 if span.base in _METADATA | _READBACK else 1 if span.base in _COPIES else 0
+        before = [len(names) for names in tiers[: tier + 1]]
         for inner in span.inner:
-            self._kernels(inner, fell_back, work, memory)
-        if len(work) == before and self._resolve(span) == "kernel":
-            (memory if span.base in _METADATA | _READBACK else work).append(span.name)
+            self._kernels(inner, fell_back, tiers)
+        innermost = before == [len(names) for names in tiers[: tier + 1]]
+        if innermost and self._resolve(span) == "kernel":
+            tiers[tier].append(span.name)
 
     def charges(self, spans: tuple[Span, ...]) -> list[str]:
         """List the overloads that the host served, in the order in which it was caught."""
@@ -188,8 +189,9 @@ class _Reader:
     def _is_evidence(self, span: Span, owner: Span) -> bool:
         if self._fetches(span):
             return self._elements(span) > 1 or self._elements(owner) == self._elements(span) == 1
-        if not owner.operands:
-            return span.base in _TRANSPORT and self._sends_within(span) and self._elements(span) > 1
+        if span.base in _TRANSPORT and self._sends_within(span):
+            given = any(o.device == "cpu" and o.elements > 1 for o in owner.operands)
+            return not given and self._elements(span) >= max(self._elements(owner), 2)
         return self._computes_on_host(span, self._elements(owner))
 
     def _takes_host_memory(self, span: Span) -> bool:

@@ -205,6 +205,31 @@ def test_small_arithmetic_on_the_host_is_bookkeeping():
 
 
 @pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(
+    ("owner", "sent", "served"),
+    [
+        ([operand("cuda", 0)], 5, "fallback"),
+        ([], 2, "fallback"),
+        ([], 1, "native"),
+        ([operand("cuda", 64)], 64, "fallback"),
+        ([operand("cuda", 64)], 63, "native"),
+        ([operand("cuda", 64), operand("cpu", 64)], 64, "native"),
+    ],
+    ids=["out", "factory", "scalar", "whole", "table", "given"],
+)
+def test_a_result_that_is_copied_up_was_made_on_the_host(owner, sent, served):
+    up = span("aten::copy_", [operand("cuda", sent), operand("cpu", sent)])
+    assert judge((span("aten::linspace.out", owner, [up]),), "cuda").execution == served
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_kernel_that_also_copies_is_named():
+    moved = span("aten::copy_", [THERE, THERE])
+    assert judge((span("aten::add_.Tensor", [THERE, THERE], [moved]),), "cuda").kernels == ("aten::add_.Tensor",)
+    assert judge((span("aten::copy_", [THERE, THERE]),), "cuda").kernels == ("aten::copy_",)
+
+
+@pytest.mark.usefixtures("registered")
 def test_a_fallback_is_charged_once_and_inside():
     inner = span("aten::resize_", [THERE], [span("aten::_to_cpu", [THERE])])
     found = judge((span("aten::add.out", [THERE, THERE, THERE], [inner]),), "cuda")
