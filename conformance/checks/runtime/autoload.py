@@ -98,8 +98,14 @@ def perform(context: Context, order: str) -> Judgement:
             return Judgement("timeout", message=f"{order}: the interpreter did not end within {seconds:.0f} s")
     if done.returncode == 0 and done.stdout.splitlines()[-1:] == [_DONE]:
         return Judgement("pass", error=0.0, bound=0.0, rung="exact")
-    last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and said nothing"])[-1]
-    return Judgement("wrong", error=1.0, bound=0.0, rung="exact", message=f"{order}: {last}")
+    said = cause(done.stderr) or f"it ended with {done.returncode} and said nothing"
+    return Judgement("wrong", error=1.0, bound=0.0, rung="exact", message=f"{order}: {said}")
+
+
+def cause(stderr: str) -> str:
+    """Find what went wrong first: torch wraps whatever a backend raises into an error that says nothing of it."""
+    first = stderr.partition("\nThe above exception was the direct cause")[0].strip()
+    return first.splitlines()[-1] if first else ""
 
 
 def script(profile: Profile, order: str) -> str:
