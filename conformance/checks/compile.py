@@ -121,6 +121,10 @@ def _compiled(program: Program, backend: str, context: Context) -> Judgement:
         return Judgement("error", message=message)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # compilers warn of settings that would be faster
+        if backend == "inductor" and not generates_code_for(context.device):
+            kind = context.device.type
+            message = f"Inductor has no code generator for {kind}: nothing called register_backend_for_device({kind!r})"
+            return Judgement("error", message=message)
         try:
             draws = run_compiled(program, backend, context.device)
             findings = [measured(program, draw, found) for draw, (found, _) in enumerate(draws)]
@@ -243,6 +247,14 @@ def host_compiler() -> str | None:
     configured = inductor_config.cpp.cxx
     names = configured if isinstance(configured, (tuple, list)) else (configured,)
     return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def generates_code_for(device: torch.device) -> bool:
+    """Whether Inductor knows how to schedule kernels for the device; it says no more than a KeyError where not."""
+    from torch._inductor.codegen import common
+
+    common.init_backend_registration()
+    return common.get_scheduling_for_device(device.type) is not None
 
 
 def script(program: Program, backend: str, profile: Profile) -> str:

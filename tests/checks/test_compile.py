@@ -238,6 +238,13 @@ def test_without_a_compiler_inductor_is_an_error_that_says_so(monkeypatch):
     assert "no C++ compiler on this machine" in found.message
 
 
+def test_a_device_that_inductor_does_not_know_is_an_error_that_says_so(monkeypatch):
+    monkeypatch.setattr("torch._inductor.codegen.common.get_scheduling_for_device", lambda _: None)
+    found = perform(PROGRAMS["pointwise"], "inductor", context())
+    assert found.outcome == "error"
+    assert "Inductor has no code generator for cpu" in found.message
+
+
 def matmul(x, y):
     return (torch.relu(x @ y),)
 
