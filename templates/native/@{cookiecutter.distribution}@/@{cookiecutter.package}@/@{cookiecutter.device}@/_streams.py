@@ -12,22 +12,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-class Stream(torch.Stream):
-    """A queue of work; what is enqueued on it runs in order."""
-
-    def __new__(cls, device: Device = None, priority: int = 0) -> Stream:
-        """Take a stream of the device, the current one by default; there are no priorities."""
-        return super().__new__(cls, device=torch.device("@{ cookiecutter.device }@", device_index(device)), priority=priority)
-
-
-class Event(torch.Event):
-    """A point of a stream that can be waited for."""
-
-    def __new__(cls, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
-        """Make an event of this device; it marks nothing until it is recorded."""
-        return super().__new__(
-            cls, device="@{ cookiecutter.device }@", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
-        )
+# PyTorch's own classes: without a device named, they are for the accelerator, which is this one.
+Stream = torch.Stream
+Event = torch.Event
 
 
 def current_stream(which: Device = None) -> torch.Stream:

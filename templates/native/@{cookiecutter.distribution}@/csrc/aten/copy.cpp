@@ -122,5 +122,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
 }
 
+// Views that stand for a conjugate or a negative: PyTorch would resolve these with a clone before it calls the kernel, and
+// a clone is a copy, without end. The kernel resolves them itself.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(aten, Negative, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+
 } // namespace
 } // namespace @{ cookiecutter.package }@

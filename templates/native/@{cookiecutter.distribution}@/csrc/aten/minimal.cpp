@@ -101,7 +101,10 @@ at::Tensor& set_empty(at::Tensor& self) {
   return self.set_(c10::Storage(c10::Storage::use_byte_size_t(), 0, device_allocator(), /*resizable=*/true), 0, {0}, {});
 }
 
+void record_tensor_stream(at::Tensor& self, c10::Stream stream) { record_stream(self.storage().mutable_data(), stream); }
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("record_stream", TORCH_FN(record_tensor_stream));
   m.impl("empty.memory_format", TORCH_FN(empty_memory_format));
   m.impl("empty_strided", TORCH_FN(empty_strided));
   m.impl("resize_", TORCH_FN(resize_));

@@ -99,11 +99,12 @@ void launch_matmul(const std::array<at::Tensor, kBuffers>& tensors, const at::Sc
   launch(out.device(), &matmul_kernel<T>, buffers, params);
 }
 
-void check_operands(const at::Tensor& out, const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2) {
+void check_operands(const char* name, const at::Tensor& out, const at::Tensor& self, const at::Tensor& mat1,
+                    const at::Tensor& mat2) {
   std::optional<c10::Device> device = out.device();
-  c10::impl::check_and_update_common_device(device, self, "addmm", "self");
-  c10::impl::check_and_update_common_device(device, mat1, "addmm", "mat1");
-  c10::impl::check_and_update_common_device(device, mat2, "addmm", "mat2");
+  c10::impl::check_and_update_common_device(device, self, name, "self");
+  c10::impl::check_and_update_common_device(device, mat1, name, "mat1");
+  c10::impl::check_and_update_common_device(device, mat2, name, "mat2");
   TORCH_CHECK(mat1.scalar_type() == mat2.scalar_type(), "expected mat1 and mat2 to have the same dtype, but got: ",
               mat1.scalar_type(), " != ", mat2.scalar_type());
   TORCH_CHECK(self.scalar_type() == mat2.scalar_type(), "self and mat2 must have the same dtype, but got ",
@@ -121,7 +122,8 @@ void matmul_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor
     return;
   }
   // Rows of `out` are written before all of the matrices has been read; row i of `self` is read just before.
-  const bool in_the_way = may_overlap(out, mat1) || may_overlap(out, mat2) || (may_overlap(out, self) && !out.is_same(self));
+  const bool in_the_way =
+      may_overlap(out, mat1) || may_overlap(out, mat2) || (may_overlap(out, self) && !out.is_same(self));
   const at::Tensor written = in_the_way ? at::empty_like(out) : out;
   const std::array<at::Tensor, kBuffers> tensors{written, mat1, mat2, self};
   if (out.scalar_type() == c10::kDouble) {
@@ -146,7 +148,7 @@ at::Tensor& mm_out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& o
   if (!is_multiplied(self)) {
     return @{ cookiecutter.DEVICE }@_CPU_FALLBACK(mm_out)(self, mat2, out);
   }
-  check_operands(out, self, self, mat2);
+  check_operands("mm", out, self, self, mat2);
   Structured<at::meta::structured_mm> op(out);
   op.meta(self, mat2);
   matmul_into(op.output(), op.output(), self, mat2, /*alpha=*/1, /*beta=*/0);
@@ -159,7 +161,7 @@ at::Tensor& addmm_out(const at::Tensor& self, const at::Tensor& mat1, const at::
   if (!is_multiplied(mat1)) {
     return @{ cookiecutter.DEVICE }@_CPU_FALLBACK(addmm_out)(self, mat1, mat2, beta, alpha, out);
   }
-  check_operands(out, self, mat1, mat2);
+  check_operands("addmm", out, self, mat1, mat2);
   Structured<at::meta::structured_addmm> op(out);
   op.meta(self, mat1, mat2, beta, alpha);
   const auto expanded = at::expand_size(self, {mat1.size(0), mat2.size(1)}, "addmm_out");
