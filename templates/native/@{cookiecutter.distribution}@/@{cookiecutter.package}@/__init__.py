@@ -30,13 +30,16 @@ def _check_version() -> None:
     """Refuse a torch that the library was not built for; loading it would end in missing symbols, or worse."""
     import torch  # noqa: PLC0415 (see _import_torch)
 
-    from @{ cookiecutter.package }@ import _build_info  # noqa: PLC0415
-
+    try:
+        from @{ cookiecutter.package }@ import _build_info  # noqa: PLC0415
+    except ImportError:
+        msg = "@{ cookiecutter.package }@ is here as source only: build it with `pip install -e .`, or leave its folder to use a wheel"
+        raise ImportError(msg) from None
     built = _build_info.TORCH_VERSION.split(".")[:2]
     if torch.__version__.split(".")[:2] != built:
         msg = (
-            f"@{ cookiecutter.package }@ was built for torch {'.'.join(built)} (with {_build_info.TORCH_VERSION}), "
-            f"and this is torch {torch.__version__}. Rebuild it: pip install --no-build-isolation --force-reinstall --no-deps ."
+            f"@{ cookiecutter.package }@ was built for torch {'.'.join(built)} (with {_build_info.TORCH_VERSION}), and this is torch "
+            f"{torch.__version__}. Rebuild it: pip install --no-build-isolation --force-reinstall --no-deps ."
         )
         raise ImportError(msg)
 
