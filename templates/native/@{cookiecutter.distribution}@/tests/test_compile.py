@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from torch._dynamo.device_interface import DeviceInterface, get_interface_for_device
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
 from torch._inductor.utils import run_and_get_code
 from torch.nn import functional
+
+from @{ cookiecutter.package }@._compile.launch import launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +99,8 @@ def test_a_fused_kernel_is_launched_and_nothing_goes_through_the_host() -> None:
     x, y = torch.randn(16, 33), torch.randn(16, 33)
     ours = [tensor.to("@{ cookiecutter.device }@").requires_grad_() for tensor in (x, y)]
     compiled = torch.compile(pointwise_and_reduction, fullgraph=True)
-    result, sources = run_and_get_code(lambda: compiled(*ours))
+    with inductor_config.patch(fx_graph_cache=False), functorch_config.patch(enable_autograd_cache=False):
+        result, sources = run_and_get_code(lambda: compiled(*ours))
     (forward,) = (source for source in sources if "sin" in source)
     assert forward.count('extern "C" int kernel(void* const* buffers') == 1  # sin, exp, mul, add and sum in one
     assert "launch(@{ cookiecutter.device }@_fused_" in forward
@@ -217,6 +220,12 @@ def test_operands_on_the_cpu_are_brought_to_the_device(function: Callable[..., t
     torch.testing.assert_close(result.cpu(), function(x, scalar, index))
 
 
+def test_a_kernel_never_gets_memory_of_the_host() -> None:
+    ours = torch.ones(4, device="@{ cookiecutter.device }@")
+    with pytest.raises(RuntimeError, match="not a device address"):
+        launch(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0), [ours, torch.ones(4)])
+
+
 def test_argmax_counts_in_logical_order() -> None:
     x = torch.randn(4, 6).t()
     for function in (torch.argmax, torch.argmin):
@@ -310,6 +319,5 @@ assert "@{ cookiecutter.device }@" in torch._dynamo.list_backends()
 
 
 @pytest.mark.parametrize("case", IN_A_NEW_PROCESS)
-def test_in_a_new_process(case: str) -> None:
-    ran = subprocess.run([sys.executable, "-c", IN_A_NEW_PROCESS[case]], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+def test_in_a_new_process(case: str, fresh_python: Callable[..., str]) -> None:
+    fresh_python(IN_A_NEW_PROCESS[case])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.virtualized import V
 
@@ -16,9 +17,7 @@ from @{ cookiecutter.package }@._compile import kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
     from torch._inductor import ir
-    from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 
 # The library is loaded already; generated code is loaded after it, and finds the one function that it needs by name.
 _LAUNCH = """
@@ -36,7 +35,7 @@ static void launch(int (*kernel)(void* const*, const void*), void* const* buffer
 
 
 class CppWrapperCodegen(CppWrapperCpu):
-    """Writes the C++ code that runs a compiled graph; operators without a generated kernel go through the dispatcher."""
+    """Writes the C++ code that runs a compiled graph; operators without a generated kernel are dispatched as ever."""
 
     def __init__(self) -> None:
         if V.graph.aot_mode:
@@ -45,12 +44,7 @@ class CppWrapperCodegen(CppWrapperCpu):
         super().__init__()
 
     @staticmethod
-    def create(
-        is_subgraph: bool,  # noqa: FBT001 (Inductor's signature)
-        subgraph_name: str | None,
-        parent_wrapper: PythonWrapperCodegen | None,
-        partition_signatures: ir.GraphPartitionSignature | None = None,
-    ) -> CppWrapperCodegen:
+    def create(*_parts: object, **_options: object) -> CppWrapperCodegen:
         """Make a wrapper; subgraphs are written inline."""
         return CppWrapperCodegen()
 
@@ -90,7 +84,7 @@ class CppWrapperCodegen(CppWrapperCpu):
 
     def generate_extern_kernel_out(self, node: ir.ExternKernelOut) -> None:
         """Call an operator that writes to a buffer that exists."""
-        if node.get_device().type != "@{ cookiecutter.device }@":
+        if not _is_ours(node):
             super().generate_extern_kernel_out(node)
             return
         node.codegen_comment(self)
@@ -99,7 +93,7 @@ class CppWrapperCodegen(CppWrapperCpu):
 
     def generate_extern_kernel_alloc(self, node: ir.ExternKernelAlloc) -> None:
         """Call an operator that makes its result, one tensor."""
-        if node.get_device().type != "@{ cookiecutter.device }@" or getattr(node, "outputs", None):
+        if not _is_ours(node) or getattr(node, "outputs", None):
             super().generate_extern_kernel_alloc(node)
             return
         node.codegen_comment(self)
@@ -109,7 +103,7 @@ class CppWrapperCodegen(CppWrapperCpu):
 
     def generate_fallback_kernel(self, node: ir.FallbackKernel) -> None:
         """Call an operator that makes its results."""
-        if node.get_device() is not None and node.get_device().type != "@{ cookiecutter.device }@":
+        if not _is_ours(node):
             super().generate_fallback_kernel(node)
             return
         self.generate_fallback_kernel_with_runtime_lookup(
@@ -129,6 +123,11 @@ class CppWrapperCodegen(CppWrapperCpu):
         super().generate_c_shim_extern_kernel_call(kernel, args, device, **details)
 
 
+def _is_ours(node: ir.ExternKernel) -> bool:
+    device = node.get_device()
+    return device is not None and device.type == "@{ cookiecutter.device }@"
+
+
 def _arguments(node: ir.ExternKernel, given: dict[str, Any]) -> list[Any]:
     """Every argument of a node's operator in the order of its schema."""
     positional = [*node.inputs, *node.constant_args]
@@ -140,7 +139,7 @@ def _arguments(node: ir.ExternKernel, given: dict[str, Any]) -> list[Any]:
 
 
 def _operator(node: ir.ExternKernel) -> torch._ops.OpOverload:
-    if node.op_overload is None:
+    if not isinstance(node.op_overload, torch._ops.OpOverload):
         msg = f"{node.python_kernel_name} is not an operator, and can't be called from the C++ wrapper on @{ cookiecutter.device }@"
         raise NotImplementedError(msg)
     return node.op_overload

@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 class _LaunchingConverter(wrapper_fxir.FxConverter):
     """Turns the lines of a wrapper into FX nodes; a kernel becomes a call of `torch.ops.@{ cookiecutter.package }@.launch`."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._addresses: dict[str, int] = {}  # of kernels; their libraries stay loaded while the process lives
+
     def _generate_kernel_definition(self, line: wrapper.WrapperLine) -> None:
         assert isinstance(line, wrapper.KernelDefinitionLine)  # noqa: S101 (narrows Inductor's type)
         code = wrapper.PythonWrapperCodegen._format_kernel_definition(line.kernel_name, line.kernel_body, line.metadata)
         kernel: Any = getattr(PyCodeCache.load(f"{self.prologue}\n{code}"), line.kernel_name)
         if isinstance(kernel, LambdaFuture):
             kernel = kernel.result()
-        self._addresses()[line.kernel_name] = address_of(kernel)
+        self._addresses[line.kernel_name] = address_of(kernel)
 
     def _generate_kernel_call(self, line: wrapper.WrapperLine) -> None:
         assert isinstance(line, wrapper.KernelCallLine)  # noqa: S101 (narrows Inductor's type)
-        if line.kernel_name not in self._addresses():
+        if line.kernel_name not in self._addresses:
             super()._generate_kernel_call(line)
             return
         call = kernels.split_call(line.call_args, line.arg_types)
@@ -40,22 +44,18 @@ class _LaunchingConverter(wrapper_fxir.FxConverter):
         self.gm.graph.call_function(
             torch.ops.@{ cookiecutter.package }@.launch.default,
             args=(
-                self._addresses()[line.kernel_name],
+                self._addresses[line.kernel_name],
                 [self.buffer_to_node[name] for name in call.buffers],
                 call.value_format,
                 [self._generate_sym_node(symbols[value]) for value in call.values],
             ),
         )
 
-    def _addresses(self) -> dict[str, int]:
-        """Kernels by name; their libraries stay loaded for as long as the process lives."""
-        return self.__dict__.setdefault("_kernel_addresses", {})
-
 
 class WrapperFxCodegen(wrapper_fxir.WrapperFxCodegen):
     """Writes the FX graph that runs a compiled graph."""
 
-    def _generate(self, is_inference: bool) -> tuple[FileBackedGraphModule, None]:  # noqa: FBT001 (Inductor's signature)
+    def _generate(self, is_inference: bool) -> tuple[FileBackedGraphModule, None]:  # noqa: FBT001 (as inherited)
         self.run_wrapper_ir_passes(is_inference)
         module = _LaunchingConverter(
             lines=self.lines,

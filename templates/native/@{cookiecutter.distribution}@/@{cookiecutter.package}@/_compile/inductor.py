@@ -24,13 +24,9 @@ from @{ cookiecutter.package }@._compile.passes import @{ cookiecutter.class_nam
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch._inductor.codegen.cpp import OuterLoopFusedSchedulerNode
     from torch._inductor.ir import GraphPartitionSignature
-    from torch._inductor.scheduler import (
-        BaseSchedulerNode,
-        FusedSchedulerNode,
-        OuterLoopFusedSchedulerNode,
-        SchedulerNode,
-    )
+    from torch._inductor.scheduler import BaseSchedulerNode, FusedSchedulerNode, SchedulerNode
 
 
 class _LoopSizes(tuple[Any, ...]):
@@ -41,7 +37,7 @@ class _LoopSizes(tuple[Any, ...]):
 
     __slots__ = ()
 
-    def __mul__(self, _other: object) -> sympy.Expr:  # type: ignore[override]
+    def __mul__(self, _other: object) -> sympy.Expr:
         return sympy.S.Zero
 
 
