@@ -220,6 +220,43 @@ def test_operands_on_the_cpu_are_brought_to_the_device(function: Callable[..., t
     torch.testing.assert_close(result.cpu(), function(x, scalar, index))
 
 
+def test_a_graph_on_the_device_and_on_the_cpu() -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first, second = x.sin().sum(-1, keepdim=True), y.cos().sum(-1, keepdim=True)
+        return x.exp() * first, y.exp() * second
+
+    x, y = torch.randn(5, 7), torch.randn(5, 7)
+    results = torch.compile(function, fullgraph=True)(x.to("@{ cookiecutter.device }@"), y)
+    assert [result.device.type for result in results] == ["@{ cookiecutter.device }@", "cpu"]
+    for result, expected in zip(results, function(x, y), strict=True):
+        torch.testing.assert_close(result.cpu(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_optimizer_that_counts_its_steps_on_the_cpu() -> None:
+    start = torch.randn(8, 8)
+
+    def train(device: str, compiler: Callable[..., Callable[[], None]]) -> torch.Tensor:
+        parameter = start.to(device, copy=True).requires_grad_()
+        optimizer = torch.optim.Adam([parameter], lr=0.1, foreach=True)
+        parameter.grad = torch.ones_like(parameter)
+        step = compiler(optimizer.step)
+        step()
+        step()
+        return parameter.detach().cpu()
+
+    torch.testing.assert_close(train("@{ cookiecutter.device }@", torch.compile), train("cpu", lambda step: step), rtol=1e-4, atol=1e-4)
+
+
+def test_a_graph_with_several_streams_is_refused() -> None:
+    def function(x: torch.Tensor, stream: torch.Stream) -> torch.Tensor:
+        with stream:
+            y = x * 2
+        return y + x
+
+    with pytest.raises(torch._inductor.exc.InductorError, match="change streams around the compiled function"):
+        torch.compile(function, fullgraph=True)(torch.ones(4, device="@{ cookiecutter.device }@"), torch.@{ cookiecutter.device }@.Stream())
+
+
 def test_a_kernel_never_gets_memory_of_the_host() -> None:
     ours = torch.ones(4, device="@{ cookiecutter.device }@")
     with pytest.raises(RuntimeError, match="not a device address"):

@@ -6,7 +6,7 @@ which allocate, order and launch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import sympy
 import torch
@@ -114,6 +114,11 @@ class _LaunchingWrapper(wrapper.PythonWrapperCodegen):
         call = kernels.split_call(call_args, details["arg_types"])
         params = f", pack({call.value_format!r}, {', '.join(call.values)})" if call.values else ""
         self.writeline(f"launch({kernel_name}, [{', '.join(call.buffers)}]{params})")
+
+    def codegen_cuda_stream_enter(self, stream_idx: int) -> NoReturn:
+        """Refuse a graph that uses several streams: Inductor declares them for the devices only that it knows."""
+        msg = f"stream {stream_idx} in a compiled graph: @{ cookiecutter.device }@ has none there; change streams around the compiled function"
+        raise NotImplementedError(msg)
 
 
 def _refuse_device_memory(kernel_name: str, call_args: Sequence[str]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphModulePass, get_hash_for_files
 
 if TYPE_CHECKING:
-    from torch import fx
+    from collections.abc import Sequence
 
 aten = torch.ops.aten
 
@@ -54,22 +55,45 @@ def _mixes_devices(node: fx.Node) -> bool:
     if not isinstance(target, torch._ops.OpOverload):
         return False
     devices = {_device_type(operand) for operand in node.all_input_nodes}
-    return {"cpu", "@{ cookiecutter.device }@"} <= devices and (torch.Tag.pointwise in target.tags or target in _INDEXING)
+    mixable = torch.Tag.pointwise in target.tags or target in _INDEXING or _is_foreach(target)
+    return mixable and {"cpu", "@{ cookiecutter.device }@"} <= devices
+
+
+def _is_foreach(target: torch._ops.OpOverload) -> bool:
+    return target.namespace == "aten" and target._schema.name.startswith("aten::_foreach_")
 
 
 def _move_cpu_operands(node: fx.Node) -> None:
     """Copy what is on the CPU to the device first: no kernel can read it, and Inductor might run it on the CPU."""
-    graph = node.graph
+    if _is_foreach(node.target):
+        # Tensors at the same place of the lists belong together, and may be on another device than those at the next.
+        lists = [place for place, argument in enumerate(node.args) if isinstance(argument, (list, tuple))]
+        columns = list(zip(*(node.args[place] for place in lists), strict=True))
+        rows = zip(*(_on_one_device(node, column) for column in columns), strict=True)
+        for place, row in zip(lists, rows, strict=True):
+            node.update_arg(place, list(row))
+        return
     operands = node.all_input_nodes
-    device = next(operand.meta["val"].device for operand in operands if _device_type(operand) == "@{ cookiecutter.device }@")
-    with graph.inserting_before(node):
-        for operand in operands:
-            if _device_type(operand) == "cpu":
-                node.replace_input_with(operand, _call(graph, torch.ops.prims.device_put.default, operand, device))
+    for before, after in zip(operands, _on_one_device(node, operands), strict=True):
+        node.replace_input_with(before, after)
 
 
-def _device_type(node: fx.Node) -> str | None:
-    value = node.meta.get("val")
+def _on_one_device(node: fx.Node, operands: Sequence[object]) -> list[object]:
+    """Operands of a node, with those on the CPU copied to the device that another one is on."""
+    devices = [operand.meta["val"].device for operand in operands if _device_type(operand) == "@{ cookiecutter.device }@"]
+    if not devices:
+        return list(operands)
+    with node.graph.inserting_before(node):
+        return [
+            _call(node.graph, torch.ops.prims.device_put.default, operand, devices[0])
+            if _device_type(operand) == "cpu"
+            else operand
+            for operand in operands
+        ]
+
+
+def _device_type(operand: object) -> str | None:
+    value = operand.meta.get("val") if isinstance(operand, fx.Node) else None
     return value.device.type if isinstance(value, torch.Tensor) else None
 
 
