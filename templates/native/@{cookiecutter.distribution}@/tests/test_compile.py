@@ -348,6 +348,22 @@ import @{ cookiecutter.package }@
 torch.compile(lambda x: x.exp() * 2, backend="@{ cookiecutter.device }@")(torch.ones(4, device="@{ cookiecutter.device }@"))
 assert [config.get_config_copy() for config in configs] == before
 """,
+    "the device is there for whoever asks Inductor": """
+import torch
+from torch._inductor.codegen.common import get_scheduling_for_device, get_wrapper_codegen_for_device
+from torch._inductor.codegen.common import get_device_op_overrides, init_backend_registration
+init_backend_registration()
+assert get_scheduling_for_device("@{ cookiecutter.device }@").__module__.startswith("@{ cookiecutter.package }@")
+for options in ({}, {"cpp_wrapper": True}, {"fx_wrapper": True}):
+    assert get_wrapper_codegen_for_device("@{ cookiecutter.device }@", **options).__module__.startswith("@{ cookiecutter.package }@")
+assert type(get_device_op_overrides("@{ cookiecutter.device }@")).__module__.startswith("@{ cookiecutter.package }@")
+""",
+    "the wrapper that registration waits for is imported first": """
+import torch
+from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen
+x = torch.ones(4, device="@{ cookiecutter.device }@")
+assert torch.compile(lambda x: x.exp() * 2 - x, fullgraph=True)(x).device.type == "@{ cookiecutter.device }@"
+""",
     "the backend is listed": """
 import torch
 assert "@{ cookiecutter.device }@" in torch._dynamo.list_backends()

@@ -61,11 +61,12 @@ def _register_code_generation() -> None:
     inductor.register()
 
 
-# After which import the device is registered with what. Dynamo and Inductor look for devices too late or not at all,
-# and importing them takes longer than importing torch.
+# After which import the device is registered with what. Dynamo doesn't look for devices by itself, and importing either
+# takes longer than importing torch. Inductor imports `wrapper_fxir` while it registers its own devices, before anyone
+# can ask for one, and nowhere else.
 _REGISTRATIONS: dict[str, Callable[[], None]] = {
     "torch._dynamo.device_interface": _register_interface,
-    "torch._inductor.compile_fx": _register_code_generation,
+    "torch._inductor.codegen.wrapper_fxir": _register_code_generation,
 }
 
 

@@ -117,7 +117,7 @@ class _LaunchingWrapper(wrapper.PythonWrapperCodegen):
 
     def codegen_cuda_stream_enter(self, stream_idx: int) -> NoReturn:
         """Refuse a graph that uses several streams: Inductor declares them for the devices only that it knows."""
-        msg = f"stream {stream_idx} in a compiled graph: @{ cookiecutter.device }@ has none there; change streams around the compiled function"
+        msg = f"stream {stream_idx} in a compiled graph: @{ cookiecutter.device }@ has none; change streams around the compiled function"
         raise NotImplementedError(msg)
 
 
