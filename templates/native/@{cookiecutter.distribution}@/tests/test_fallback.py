@@ -34,6 +34,15 @@ def test_convolution_is_counted():
     assert counts["aten::convolution_backward_overrideable"] == 1
 
 
+def test_batch_norm_keeps_its_running_statistics():
+    torch.manual_seed(0)
+    there, here = torch.nn.BatchNorm1d(3).to("@{ cookiecutter.device }@"), torch.nn.BatchNorm1d(3)
+    inputs = torch.randn(8, 3)
+    torch.testing.assert_close(there(inputs.to("@{ cookiecutter.device }@")).cpu(), here(inputs))
+    torch.testing.assert_close(there.running_mean.cpu(), here.running_mean)
+    torch.testing.assert_close(there.running_var.cpu(), here.running_var)
+
+
 def test_without_the_fallback_kernels_still_run(fresh_python):
     code = "import torch; a = torch.ones(2, 2, device='@{ cookiecutter.device }@'); print((a @ a - a).relu().sum().item())"
     assert fresh_python(code, **OFF) == "4.0"
