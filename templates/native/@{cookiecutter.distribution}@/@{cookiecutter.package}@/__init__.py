@@ -54,6 +54,9 @@ def _register() -> None:
 
     torch._register_device_module("@{ cookiecutter.device }@", @{ cookiecutter.device }@)  # noqa: SLF001 (the documented way)
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
+    from @{ cookiecutter.package }@ import _compile  # noqa: PLC0415
+
+    _compile.register()
 
 
 def _autoload() -> None:
