@@ -138,4 +138,13 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   }
 }
 
+// Two that would not fall back by themselves: PyTorch composes them for devices without a kernel, from operators that
+// round to bfloat16 one by one. The host's kernels round once.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  if (is_fallback_enabled()) {
+    m.impl("native_layer_norm", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
+    m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
+  }
+}
+
 } // namespace @{ cookiecutter.package }@
