@@ -58,10 +58,52 @@ def test_the_host_generator_is_left_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_distribution():
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_distributions(dtype):
     torch.manual_seed(0)
-    numbers = torch.randn(20_000, device="@{ cookiecutter.device }@").cpu()
-    assert abs(numbers.mean().item()) < 0.03
-    assert abs(numbers.std().item() - 1) < 0.03
+    there = torch.empty(20_000, dtype=dtype, device="@{ cookiecutter.device }@")
+    normal = there.normal_(2, 3).cpu().double()
+    assert abs(normal.mean().item() - 2) < 0.1
+    assert abs(normal.std().item() - 3) < 0.1
+    assert abs((normal > 5).double().mean().item() - 0.1587) < 0.02
+    uniform = there.uniform_(-1, 3).cpu().double()
+    assert uniform.min().item() >= -1
+    assert uniform.max().item() < 3
+    assert abs(uniform.mean().item() - 1) < 0.05
+    assert abs((uniform < 0).double().mean().item() - 0.25) < 0.02
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_coins(dtype):
+    torch.manual_seed(0)
+    coins = torch.empty(20_000, dtype=dtype, device="@{ cookiecutter.device }@").bernoulli_(0.3).cpu().double()
+    assert set(coins.unique().tolist()) == {0.0, 1.0}
+    assert abs(coins.mean().item() - 0.3) < 0.02
+
+
+def test_dropout():
     kept = torch.nn.functional.dropout(torch.ones(20_000, device="@{ cookiecutter.device }@"), 0.25).cpu() > 0
     assert abs(kept.float().mean().item() - 0.75) < 0.02
+
+
+def test_operators_that_fall_back_draw_from_the_device_too():
+    def shuffle() -> torch.Tensor:
+        return torch.randperm(100, device="@{ cookiecutter.device }@").cpu()
+
+    torch.manual_seed(4)
+    torch.@{ cookiecutter.device }@._reset_fallback_counts()
+    first, second = shuffle(), shuffle()
+    assert torch.@{ cookiecutter.device }@._fallback_counts() == {"aten::randperm.generator_out": 2}
+    assert not torch.equal(first, second)
+    torch.manual_seed(4)
+    assert torch.equal(shuffle(), first)
+
+
+def test_impossible_parameters():
+    there = torch.empty(3, device="@{ cookiecutter.device }@")
+    with pytest.raises(RuntimeError, match="std >= 0"):
+        there.normal_(0, -1)
+    with pytest.raises(RuntimeError, match="from=2 > to=1"):
+        there.uniform_(2, 1)
+    with pytest.raises(RuntimeError, match="p to be in"):
+        there.bernoulli_(2)
