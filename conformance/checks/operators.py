@@ -52,8 +52,7 @@ class Forward:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
         if dtype == ANY_DTYPE:
             return [UNSAMPLED]
-        samples = opinfo_samples(operator, dtype, 0)
-        return [_name(i, layout) for i, layout in _planned(samples, suite.operators[operator])]
+        return [_name(ordinal, layout) for ordinal, layout in _planned(suite.operators[operator], dtype, 0)]
 
     def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
         """One case per sample and layout; the first with elements also observes how the device serves the operator."""
@@ -63,10 +62,11 @@ class Forward:
             yield Case(UNSAMPLED, PLAIN, FUNCTION, 0, lambda: Judgement("unjudged", message=reason), lambda: "")
             return
         samples = opinfo_samples(operator, dtype, context.seed)
-        observed = next((i for i, _ in _planned(samples, spec) if samples[i].size), 0)
+        planned = _planned(spec, dtype, context.seed)
+        observed = next((ordinal for ordinal, _ in planned if samples[ordinal].size), 0)
         function = catalogue.function_of(operator)
         trial: Trial | None = None
-        for ordinal, layout in _planned(samples, spec):
+        for ordinal, layout in planned:
             sample = samples[ordinal]
             if trial is None or trial.sample is not sample:
                 trial = Trial(function, sample, dtype, spec.oracle_for(dtype))
@@ -74,15 +74,17 @@ class Forward:
             yield Case(_name(ordinal, layout), layout, FUNCTION, sample.size, run.judgement, run.repro)
 
 
-def _planned(samples: tuple[Sample, ...], spec: OperatorSpec) -> Iterator[tuple[int, str]]:
+def _planned(spec: OperatorSpec, dtype: str, seed: int) -> list[tuple[int, str]]:
     """Ordinals and layouts in the order of their names."""
-    others = sorted(set(spec.layouts))
+    samples = opinfo_samples(spec.name, dtype, seed)
+    layouts = sorted(set(spec.layouts))
     relaid = set(relaid_samples(samples, spec.largest))
-    for ordinal, sample in enumerate(samples):
-        if spec.largest is not None and sample.size > spec.largest:
-            continue
-        for layout in others if ordinal in relaid else (PLAIN,):
-            yield ordinal, layout
+    return [
+        (ordinal, layout)
+        for ordinal, sample in enumerate(samples)
+        if spec.largest is None or sample.size <= spec.largest
+        for layout in (layouts if ordinal in relaid else (PLAIN,))
+    ]
 
 
 def _name(ordinal: int, layout: str) -> str:

@@ -32,7 +32,7 @@ def relaid_samples(samples: Sequence[Sample], largest: int | None = None) -> lis
     The first sample with a tensor of two elements or more, and the first after it whose tensors have more dimensions
     (else the next one); none with more than `largest` elements.
     """
-    fit = [i for i, sample in enumerate(samples) if _can_be_relaid(sample) and sample.size <= (largest or sample.size)]
+    fit = [i for i, sample in enumerate(samples) if _can_be_relaid(sample, largest)]
     if len(fit) <= RELAID_SAMPLES:
         return fit
     rank = _rank(samples[fit[0]])
@@ -40,8 +40,10 @@ def relaid_samples(samples: Sequence[Sample], largest: int | None = None) -> lis
     return [fit[0], second]
 
 
-def _can_be_relaid(sample: Sample) -> bool:
+def _can_be_relaid(sample: Sample, largest: int | None) -> bool:
     found = sample.tensors
+    if largest is not None and sum(tensor.numel() for tensor in found) > largest:
+        return False
     return (
         any(tensor.numel() >= 2 for tensor in found)
         and all(tensor.layout is torch.strided and tensor.numel() <= _MAX_ELEMENTS for tensor in found)

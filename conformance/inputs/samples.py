@@ -43,8 +43,11 @@ def seed_of(operator: str, dtype: str, source: str, seed: int) -> int:
 
 
 def seed_all(seed: int) -> None:
-    """Seed every generator that OpInfo draws from: torch, random and numpy's old global one."""
-    torch.manual_seed(seed)
+    """Seed every generator of the host that OpInfo draws from: torch's, random's and numpy's old global one.
+
+    No device is asked; torch.manual_seed would ask them all, and format a traceback each time.
+    """
+    torch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - OpInfo draws from the global state
 

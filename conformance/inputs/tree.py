@@ -27,14 +27,20 @@ def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
 
 def leaves(value: Any) -> Iterator[Any]:
     """The leaves in order; a torch.Size is one leaf."""
+    found: list[Any] = []
+    _collect(value, found)
+    return iter(found)
+
+
+def _collect(value: Any, found: list[Any]) -> None:
     if isinstance(value, dict):
         for child in value.values():
-            yield from leaves(child)
+            _collect(child, found)
     elif isinstance(value, (list, tuple)) and not is_size(value):
         for child in value:
-            yield from leaves(child)
+            _collect(child, found)
     else:
-        yield value
+        found.append(value)
 
 
 def is_size(value: Any) -> bool:

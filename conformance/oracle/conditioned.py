@@ -24,7 +24,7 @@ from conformance.oracle.formats import accumulator_roundoff, is_inexact, smalles
 from conformance.oracle.reference import evaluate, wide_defaults, with_floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from conformance.inputs.samples import Sample
 
@@ -68,46 +68,33 @@ def nearness(reference: torch.Tensor, dtype: torch.dtype, *, whole: bool) -> tor
     return ULPS * ulp(magnitude, dtype)
 
 
-def input_spread(
+def spreads(
     function: Callable[..., Any], sample: Sample, reference: list[Any], noise: Noise
-) -> list[torch.Tensor | None]:
-    """Per output, the largest change over the draws when each input moves by one rounding."""
-    return _spread(function, sample, reference, noise, INPUT_DRAWS, None)
+) -> Iterator[list[torch.Tensor | None]]:
+    """Yield, draw by draw, the largest change of each output so far; None for an output that has no spread.
 
-
-def call_spread(
-    function: Callable[..., Any], sample: Sample, reference: list[Any], noise: Noise
-) -> list[torch.Tensor | None]:
-    """As `input_spread`, with roundings after and within every aten call that computes, too."""
-    return _spread(function, sample, reference, noise, CALL_DRAWS, RoundEveryCall)
-
-
-def _spread(
-    function: Callable[..., Any],
-    sample: Sample,
-    reference: list[Any],
-    noise: Noise,
-    draws: int,
-    mode: type[RoundEveryCall] | None,
-) -> list[torch.Tensor | None]:
+    First each input moves by one rounding, then roundings after and within every aten call that computes join in.
+    """
     if not any(is_inexact(tensor.dtype) for tensor in sample.tensors):
         sample = _as_floats(function, sample)
     found: list[torch.Tensor | None] = [None] * len(reference)
     random = torch.Generator().manual_seed(_SEED)
-    for _ in range(draws):
+    for draw in range(INPUT_DRAWS + CALL_DRAWS):
         moved = with_floats(sample, lambda flat: perturb(flat, noise.inputs, noise.tiny, random))
-        with wide_defaults(), mode(noise, random) if mode else contextlib.nullcontext():
+        with wide_defaults(), RoundEveryCall(noise, random) if draw >= INPUT_DRAWS else contextlib.nullcontext():
             drawn = evaluate(function, moved)
         if len(drawn) != len(reference):
             raise CannotTravelError("the number of outputs depends on the last bit of the inputs")
-        for i, (near, exact) in enumerate(zip(drawn, reference, strict=True)):
-            if isinstance(exact, torch.Tensor) and is_inexact(exact.dtype) and near.shape == exact.shape:
-                # A draw that leaves the domain (acos just above 1) says nothing about the point itself.
-                change = (near - exact).abs()
-                change = torch.where(near.isnan() | (near == exact), 0.0, change)
-                before = found[i]
-                found[i] = change if before is None else torch.maximum(before, change)
-    return found
+        found = [_larger(*outputs) for outputs in zip(found, drawn, reference, strict=True)]
+        yield found
+
+
+def _larger(before: torch.Tensor | None, near: Any, exact: Any) -> torch.Tensor | None:
+    if not isinstance(exact, torch.Tensor) or not is_inexact(exact.dtype) or near.shape != exact.shape:
+        return before
+    # A draw that leaves the domain (acos just above 1) says nothing about the point itself.
+    change = torch.where(near.isnan() | (near == exact), 0.0, (near - exact).abs())
+    return change if before is None else torch.maximum(before, change)
 
 
 def _as_floats(function: Callable[..., Any], sample: Sample) -> Sample:
@@ -191,27 +178,25 @@ class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def judge(
-    got: torch.Tensor,
-    want: torch.Tensor,
-    spreads: list[Callable[[], torch.Tensor | None]],
-    *,
-    whole: bool = False,
+    got: torch.Tensor, want: torch.Tensor, steps: Iterable[torch.Tensor | None], *, whole: bool = False
 ) -> tuple[Measure, str | None]:
     """Measure one output against its reference; the second value says why nothing can be said, if so.
 
-    `spreads` are tried in order, and only as far as an element asks for more. With `whole` every element has the
-    bound of the largest one: what norms, not elements, bound.
+    `steps` are the growing spreads of the output: they are taken only as far as an element asks for more. With `whole`
+    every element has the bound of the largest one: what norms, not elements, bound.
     """
     dtype = got.dtype
     error = errors(got, want, dtype)
     bound = near = nearness(want, dtype, whole=whole)
-    for spread in spreads:
+    if bool(error.isinf().any()):
+        steps = ()  # another class of number: no spread can excuse it
+    for found in steps:
+        if found is not None:
+            spread = torch.nan_to_num(found, posinf=0.0).max().expand(found.shape) if whole and found.numel() else found
+            bound = torch.maximum(bound, near + SPREADS * spread)
         if not bool(exceeds(error, bound).any()):
             break
-        found = spread()
-        if found is not None:
-            found = torch.nan_to_num(found, posinf=0.0).max().expand(found.shape) if whole and found.numel() else found
-            bound = torch.maximum(bound, near + SPREADS * found)
+    bound = torch.where(want.isfinite(), bound, 0.0)  # where the reference is not finite, the error is 0 or infinite
     result = measure("conditioned", got, want, error, bound)
     size = want.abs().max().expand(want.shape) if whole and want.numel() else want.abs()
     leant = exceeds(error, near) & ~(bound < size)  # accepted by a bound that would accept zero as well

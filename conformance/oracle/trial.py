@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +15,7 @@ from conformance.oracle.formats import is_inexact
 from conformance.oracle.reference import outputs, wide_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from conformance.inputs.samples import Sample
     from conformance.spec.operators import Oracle
@@ -39,6 +40,7 @@ class Trial:
         self.sample = sample
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.oracle = oracle
+        self._drawn: list[list[torch.Tensor | None]] = []
 
     @functools.cached_property
     def _host(self) -> tuple[Any, list[Any], list[bool]]:
@@ -81,16 +83,6 @@ class Trial:
     def _needs_wide(self, host: list[Any]) -> bool:
         return is_inexact(self.dtype) or any(isinstance(v, torch.Tensor) and is_inexact(v.dtype) for v in host)
 
-    @functools.cached_property
-    def _input_spread(self) -> list[torch.Tensor | None]:
-        seed_all(_SEED)
-        return conditioned.input_spread(self.function, self.sample, self.reference, self._noise)
-
-    @functools.cached_property
-    def _call_spread(self) -> list[torch.Tensor | None]:
-        seed_all(_SEED)
-        return conditioned.call_spread(self.function, self.sample, self.reference, self._noise)
-
     @property
     def _noise(self) -> conditioned.Noise:
         return conditioned.noise_of(self._float_dtype, stored=self.oracle.rounds == "storage")
@@ -102,9 +94,20 @@ class Trial:
             return self.dtype
         return next(v.dtype for v in self.host if isinstance(v, torch.Tensor) and is_inexact(v.dtype))
 
-    def spreads(self, index: int) -> list[Callable[[], torch.Tensor | None]]:
-        """The growing spreads of one output, each computed when it is called."""
-        return [lambda: self._input_spread[index], lambda: self._call_spread[index]]
+    def spreads(self, index: int) -> Iterator[torch.Tensor | None]:
+        """The growing spreads of one output; what one layout has drawn the next one does not draw again."""
+        for number in itertools.count():
+            while number >= len(self._drawn):
+                seed_all(_SEED)
+                drawn = next(self._draws, None)
+                if drawn is None:
+                    return
+                self._drawn.append(drawn)
+            yield self._drawn[number][index]
+
+    @functools.cached_property
+    def _draws(self) -> Iterator[list[torch.Tensor | None]]:
+        return conditioned.spreads(self.function, self.sample, self.reference, self._noise)
 
     @functools.cached_property
     def absolute(self) -> list[Any]:
