@@ -1,6 +1,6 @@
 """The @{ cookiecutter.device }@ device for PyTorch: importing this package registers it.
 
-`import torch` does that import by itself, through the entry point group `torch.backends`. The import may also come first.
+`import torch` does that by itself, through the entry point group `torch.backends`; this import may also come first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _import_torch() -> None:
     before = os.environ.get(_AUTOLOAD)
     os.environ[_AUTOLOAD] = "0"
     try:
-        import torch  # noqa: F401, PLC0415 (the import is the point, and it has to happen here)
+        import torch  # noqa: F401 (the import is the point, and it has to happen here)
     finally:
         if before is None:
             del os.environ[_AUTOLOAD]
@@ -28,10 +28,10 @@ def _import_torch() -> None:
 
 def _check_version() -> None:
     """Refuse a torch that the library was not built for; loading it would end in missing symbols, or worse."""
-    import torch  # noqa: PLC0415 (see _import_torch)
+    import torch
 
     try:
-        from @{ cookiecutter.package }@ import _build_info  # noqa: PLC0415
+        from @{ cookiecutter.package }@ import _build_info
     except ImportError:
         msg = "@{ cookiecutter.package }@ is here as source only: build it with `pip install -e .`, or leave its folder to use a wheel"
         raise ImportError(msg) from None
@@ -46,15 +46,15 @@ def _check_version() -> None:
 
 def _register() -> None:
     """Give the device its name, its `torch.@{ cookiecutter.device }@` module and the methods such as `Tensor.@{ cookiecutter.device }@()`."""
-    import torch  # noqa: PLC0415 (see _import_torch)
-    from torch.utils import backend_registration  # noqa: PLC0415
+    import torch
+    from torch.utils import backend_registration
 
     torch.utils.rename_privateuse1_backend("@{ cookiecutter.device }@")
-    from @{ cookiecutter.package }@ import @{ cookiecutter.device }@  # noqa: PLC0415 (loads the C++ library, which needs the name)
+    from @{ cookiecutter.package }@ import @{ cookiecutter.device }@  # loads the C++ library
 
-    torch._register_device_module("@{ cookiecutter.device }@", @{ cookiecutter.device }@)  # noqa: SLF001 (the documented way)
+    torch._register_device_module("@{ cookiecutter.device }@", @{ cookiecutter.device }@)
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
-    from @{ cookiecutter.package }@ import _compile  # noqa: PLC0415
+    from @{ cookiecutter.package }@ import _compile
 
     _compile.register()
 

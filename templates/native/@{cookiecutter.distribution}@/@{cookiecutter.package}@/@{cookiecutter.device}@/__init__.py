@@ -5,7 +5,7 @@ Whatever `torch.accelerator` can do for every device is passed on to it.
 
 from __future__ import annotations
 
-import @{ cookiecutter.package }@._C as _C
+from @{ cookiecutter.package }@ import _C
 from @{ cookiecutter.package }@.@{ cookiecutter.device }@._devices import (
     current_device,
     device,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
-import @{ cookiecutter.package }@._C as _C
+from @{ cookiecutter.package }@ import _C
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -24,16 +24,16 @@ class DeviceProperties:
     total_memory: int
 
 
-def device_index(which: Device = None) -> int:
+def device_index(device: Device = None) -> int:
     """Index of a device: 1, "@{ cookiecutter.device }@:1" and torch.device("@{ cookiecutter.device }@", 1) are the same; None and "@{ cookiecutter.device }@" are the current one.
 
     Raises ValueError for a device of another type.
     """
-    if which is None:
+    if device is None:
         return current_device()
-    if isinstance(which, int):
-        return which
-    found = torch.device(which)
+    if isinstance(device, int):
+        return device
+    found = torch.device(device)
     if found.type != "@{ cookiecutter.device }@":
         msg = f"expected a @{ cookiecutter.device }@ device, got {found}"
         raise ValueError(msg)
@@ -65,31 +65,31 @@ def current_device() -> int:
     return torch.accelerator.current_device_index()
 
 
-def set_device(which: Device) -> None:
+def set_device(device: Device) -> None:
     """Make a device the current one of this thread."""
-    torch.accelerator.set_device_index(device_index(which))
+    torch.accelerator.set_device_index(device_index(device))
 
 
-def synchronize(which: Device = None) -> None:
+def synchronize(device: Device = None) -> None:
     """Wait for everything that has been enqueued on a device."""
-    torch.accelerator.synchronize(device_index(which))
+    torch.accelerator.synchronize(device_index(device))
 
 
-def get_device_properties(which: Device = None) -> DeviceProperties:
+def get_device_properties(device: Device = None) -> DeviceProperties:
     """What the driver says of a device."""
-    return DeviceProperties(**_C.properties(device_index(which)))
+    return DeviceProperties(**_C.properties(device_index(device)))
 
 
-def get_device_name(which: Device = None) -> str:
+def get_device_name(device: Device = None) -> str:
     """Name of a device."""
-    return get_device_properties(which).name
+    return get_device_properties(device).name
 
 
-class device:  # noqa: N801 (the name that PyTorch expects)
+class device:
     """Context manager: another current device within the block. A negative index changes nothing."""
 
-    def __init__(self, which: Device) -> None:
-        self._index = device_index(which)
+    def __init__(self, device: Device) -> None:
+        self._index = device_index(device)
         self._before = -1
 
     def __enter__(self) -> None:

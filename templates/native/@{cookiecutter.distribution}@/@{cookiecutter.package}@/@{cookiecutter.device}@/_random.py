@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import @{ cookiecutter.package }@._C as _C
+from @{ cookiecutter.package }@ import _C
 from @{ cookiecutter.package }@.@{ cookiecutter.device }@._devices import Device, current_device, device_count, device_index
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import torch
 
 
-def _generator(which: Device = None) -> torch.Generator:
-    return _C.default_generator(device_index(which))
+def _generator(device: Device = None) -> torch.Generator:
+    return _C.default_generator(device_index(device))
 
 
 def manual_seed(value: int) -> None:

@@ -17,28 +17,28 @@ Stream = torch.Stream
 Event = torch.Event
 
 
-def current_stream(which: Device = None) -> torch.Stream:
+def current_stream(device: Device = None) -> torch.Stream:
     """Stream that this thread enqueues on."""
-    return torch.accelerator.current_stream(device_index(which))
+    return torch.accelerator.current_stream(device_index(device))
 
 
-def default_stream(which: Device = None) -> torch.Stream:
+def default_stream(device: Device = None) -> torch.Stream:
     """Stream that is current where no other was set."""
-    like = current_stream(which)
+    like = current_stream(device)
     return torch.Stream(stream_id=0, device_index=like.device_index, device_type=like.device_type)
 
 
-def set_stream(new: torch.Stream | None) -> None:
+def set_stream(stream: torch.Stream | None) -> None:
     """Make a stream current, and its device too; None changes nothing."""
-    if new is not None:
-        torch.accelerator.set_stream(new)
+    if stream is not None:
+        torch.accelerator.set_stream(stream)
 
 
-class stream:  # noqa: N801 (the name that PyTorch expects)
+class stream:
     """Context manager: another current stream, and device, within the block; None changes nothing."""
 
-    def __init__(self, new: torch.Stream | None) -> None:
-        self._new = new
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self._new = stream
         self._device = -1
         self._before: list[torch.Stream] = []
 

@@ -10,6 +10,6 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
     return [torch.bfloat16, torch.float16]
 
 
-def is_bf16_supported(including_emulation: bool = True) -> bool:  # noqa: FBT001, FBT002, ARG001 (PyTorch's signature)
+def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether bfloat16 is computed."""
     return True

@@ -1,0 +1,3 @@
+"""Written by the build, CMakeLists.txt."""
+
+TORCH_VERSION: str
