@@ -1,4 +1,5 @@
-// Host code: what a kernel needs to know of its operands, as plain data that fits into an argument block.
+// What a kernel needs to know of its operands, as plain data that fits into an argument block. The host fills it from
+// PyTorch's TensorIterator, device code walks through it.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -41,7 +42,7 @@ struct Layout {
   int64_t row_length() const { return dims == 0 ? 1 : sizes[0]; }
 };
 
-// Where a row of each operand starts.
+// Device code: where a row of each operand starts.
 template <int operands>
 std::array<char*, operands> row_pointers(const Layout<operands>& layout, void* const* buffers, int64_t row) {
   std::array<char*, operands> pointers;
@@ -60,7 +61,7 @@ std::array<char*, operands> row_pointers(const Layout<operands>& layout, void* c
   return pointers;
 }
 
-// Fills the layout from an iterator that PyTorch has built: broadcast, reordered and merged.
+// Host code: fills the layout from an iterator that PyTorch has built: broadcast, reordered and merged.
 // `buffers` receives the device addresses.
 template <int operands>
 Layout<operands> make_layout(const at::TensorIteratorBase& iterator, std::array<void*, operands>& buffers) {
@@ -86,7 +87,7 @@ Layout<operands> make_layout(const at::TensorIteratorBase& iterator, std::array<
   return layout;
 }
 
-// Enqueues a kernel on the current stream of the device. `params` must be plain data: its bytes are copied.
+// Host code: enqueues a kernel on the current stream of the device. `params` must be plain data: its bytes are copied.
 template <typename Params, size_t buffers>
 void launch(c10::Device device, @{ cookiecutter.device }@Kernel_t kernel, const std::array<void*, buffers>& addresses, const Params& params) {
   static_assert(std::is_trivially_copyable_v<Params>);

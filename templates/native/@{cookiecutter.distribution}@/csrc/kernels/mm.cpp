@@ -96,6 +96,7 @@ void launch_matmul(const std::array<at::Tensor, kBuffers>& tensors, const at::Sc
     // An empty matrix has no address, and nothing of it is read.
     buffers[i] = const_cast<void*>((tensors[i].numel() > 0 ? tensors[i] : out).const_data_ptr());
   }
+  buffers[kOut] = out.mutable_data_ptr();
   launch(out.device(), &matmul_kernel<T>, buffers, params);
 }
 
