@@ -13,7 +13,7 @@ from conformance.device.execution import observe
 from conformance.inputs import catalogue, script
 from conformance.inputs.layouts import PLAIN, relaid_samples, relay
 from conformance.inputs.samples import Sample, opinfo_samples, seed_of
-from conformance.inputs.transport import fetch, send
+from conformance.inputs.transport import fetch, names_device, send
 from conformance.oracle import judge, laws, metadata, randomness
 from conformance.oracle.compare import Measure
 from conformance.oracle.formats import is_inexact
@@ -139,6 +139,14 @@ class Run:
     def _inputs(self) -> Sample:
         return relay(self.trial.sample, self.layout)
 
+    def _send(self, laid: Sample) -> Sample:
+        return send(laid, self.context.device, self.spec.host_arguments)
+
+    def _mismatch(self, found: list[Any], host: list[Any], sent: Sample) -> str | None:
+        device = self.context.device
+        where = device if names_device(sent, device) else torch.device("cpu")
+        return metadata.mismatch(found, host, where, len(found) - len(sent.tensors))
+
     def _call(self, inputs: Sample) -> Any:
         result = self.trial.function(*inputs.args, **inputs.kwargs)
         synchronize(self.context.device)
@@ -146,14 +154,14 @@ class Run:
 
     def _judged(self) -> Finding:
         laid = self._inputs()
-        sent = send(laid, self.context.device)
+        sent = self._send(laid)
         try:
             host = self.trial.host
         except HostError as error:
             return Finding(Measure("exact", 0.0, 0.0), f"the host raises on this sample: {error}")
         result = self._call(sent)
         found = outputs(result, sent)
-        problem = metadata.mismatch(found, host, self.context.device)
+        problem = self._mismatch(found, host, sent)
         if problem is None and self.spec.view:
             problem = self._view_problem(found, sent)
         if problem is not None:
@@ -182,14 +190,13 @@ class Run:
 
     def _random(self) -> Finding:
         host = self.trial.host
-        device = self.context.device
         laid = self._inputs()
 
         def draw() -> torch.Tensor:
-            sent = send(laid, device)
+            sent = self._send(laid)
             result = self._call(sent)
             found = outputs(result, sent)
-            problem = metadata.mismatch(found, host, device)
+            problem = self._mismatch(found, host, sent)
             if problem is not None:
                 raise _WrongMetadataError(problem)
             drawn: torch.Tensor = fetch(found[0])
@@ -208,7 +215,7 @@ class Run:
         return Finding(measure)
 
     def _observe(self) -> Observation:
-        inputs = send(self._inputs(), self.context.device)
+        inputs = self._send(self._inputs())
         return observe(lambda: self._call(inputs), self.context.device)
 
     def repro(self) -> str:

@@ -6,15 +6,16 @@ bits too. Only a contiguous copy, `as_strided` and the bit views are asked of th
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from conformance.inputs.samples import Sample
-from conformance.inputs.tree import tree_map
+from conformance.inputs.tree import leaves, tree_map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
 #: A result that is a small view of a storage larger than this is copied by value, not with its storage.
 MAX_STORAGE_BYTES = 1 << 26
@@ -26,15 +27,26 @@ class CannotTravelError(Exception):
     """An argument or a result of a kind that has no storage of its own to copy."""
 
 
-def rebuild(sample: Sample, move: Callable[[torch.Tensor], torch.Tensor], leaf: Callable[[Any], Any]) -> Sample:
+def rebuild(
+    sample: Sample,
+    move: Callable[[torch.Tensor], torch.Tensor],
+    leaf: Callable[[Any], Any],
+    staying: Container[int] = (),
+) -> Sample:
     """The sample with `move` applied to each storage, seen as one flat tensor, and `leaf` to what is no tensor.
 
-    `move` must return a contiguous tensor of the same number of elements that is not the one it was given.
+    Tensors whose number, in order, is among `staying` are copied where they are. `move` must return a contiguous tensor
+    of the same number of elements that is not the one it was given.
     """
     moved: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+    number = itertools.count()
 
     def convert(value: Any) -> Any:
-        return _rebuild_tensor(value, move, moved) if isinstance(value, torch.Tensor) else leaf(value)
+        if not isinstance(value, torch.Tensor):
+            return leaf(value)
+        if next(number) in staying:
+            return _rebuild_tensor(value, torch.clone, {})
+        return _rebuild_tensor(value, move, moved)
 
     args: tuple[Any, ...] = tree_map(convert, sample.args)
     kwargs: dict[str, Any] = tree_map(convert, sample.kwargs)
@@ -93,8 +105,11 @@ def sparse_parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
     raise CannotTravelError(f"no transport is known for the layout {tensor.layout}")
 
 
-def send(sample: Sample, device: torch.device) -> Sample:
-    """A copy of the sample on `device`; `device=` arguments and generators name the device too."""
+def send(sample: Sample, device: torch.device, staying: Container[int] = ()) -> Sample:
+    """A copy of the sample on `device`, but for the tensors whose number is among `staying`.
+
+    `device=` arguments and generators name the device too.
+    """
 
     def move(flat: torch.Tensor) -> torch.Tensor:
         return flat.clone() if device.type == "cpu" else flat.to(device)
@@ -108,7 +123,17 @@ def send(sample: Sample, device: torch.device) -> Sample:
             return torch.Generator(device).manual_seed(value.initial_seed())
         return value
 
-    return rebuild(sample, move, leaf)
+    return rebuild(sample, move, leaf, staying)
+
+
+def names_device(sample: Sample, device: torch.device) -> bool:
+    """Whether anything in the call says that it is for the device; without, a factory makes its result on the host."""
+    for leaf in leaves((sample.args, sample.kwargs)):
+        if isinstance(leaf, torch.Tensor) and leaf.device.type == device.type:
+            return True
+        if isinstance(leaf, (str, torch.device)) and str(leaf) == str(device):
+            return True
+    return False
 
 
 def clone(sample: Sample) -> Sample:

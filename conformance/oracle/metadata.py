@@ -12,22 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def mismatch(got: Sequence[Any], host: Sequence[Any], device: torch.device) -> str | None:
-    """Say how the outputs of the device differ from those of the host in anything but values; None when they don't.
+def mismatch(got: Sequence[Any], host: Sequence[Any], device: torch.device, results: int) -> str | None:
+    """Say how the outputs of a call differ from those of the host in anything but values; None when they don't.
 
-    `got` are the outputs as the device returned them, not fetched. Strides are judged nowhere: PyTorch promises them
+    `got` are the outputs as they were returned, not fetched; the first `results` of them have to be on `device`, the
+    others are arguments, which are where they are. Strides are judged nowhere: PyTorch promises them
     for views only, and those are checked by `view_mismatch`.
     """
     if len(got) != len(host):
         return f"{len(got)} outputs where {len(host)} are due"
     for index, (found, due) in enumerate(zip(got, host, strict=True)):
-        problem = _leaf_mismatch(found, due, device)
+        problem = _leaf_mismatch(found, due, device if index < results else None)
         if problem:
             return f"output {index}: {problem}" if len(host) > 1 else problem
     return None
 
 
-def _leaf_mismatch(found: Any, due: Any, device: torch.device) -> str | None:
+def _leaf_mismatch(found: Any, due: Any, device: torch.device | None) -> str | None:
     if not isinstance(due, torch.Tensor):
         if type(found) is not type(due) and not (is_size(found) and is_size(due)):
             return f"{type(found).__name__} where {type(due).__name__} is due"
@@ -38,7 +39,7 @@ def _leaf_mismatch(found: Any, due: Any, device: torch.device) -> str | None:
         return f"dtype {_name(found.dtype)} where {_name(due.dtype)} is due"
     if found.shape != due.shape:
         return f"shape {list(found.shape)} where {list(due.shape)} is due"
-    if due.device.type == "cpu" and not _on(found.device, device):
+    if device is not None and due.device.type == "cpu" and not _on(found.device, device):
         return f"device {found.device} where {device} is due"
     return None
 

@@ -57,7 +57,8 @@ class OperatorSpec:
     """One OpInfo entry (`name` is its full name, variant included) with its place in the suite.
 
     `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input;
-    `largest` leaves out samples with more elements.
+    `largest` leaves out samples with more elements; `host_arguments` counts those of its tensors, from 0, that PyTorch
+    wants on the host.
     """
 
     name: str
@@ -72,12 +73,13 @@ class OperatorSpec:
     layouts: tuple[str, ...] = LAYOUTS
     view: bool = False
     largest: int | None = None
+    host_arguments: tuple[int, ...] = ()
 
     def oracle_for(self, dtype: str) -> Oracle:
         return self.by_dtype.get(dtype, self.oracle)
 
 
-_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest")
+_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments")
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
             "scale": SCALES}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
@@ -111,11 +113,16 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
                 must=fields["must"].text() if "must" in fields else None,
                 aten=fields["aten"].texts() if "aten" in fields else (),
                 layouts=_inherited("layouts", fields, top).texts(LAYOUTS) if "layouts" in {*fields, *top} else LAYOUTS,
+                host_arguments=_numbers(fields, "host_arguments"),
                 largest=fields["largest"].integer(low=1) if "largest" in fields else None,
                 view=_inherited("view", fields, top).boolean() if "view" in {*fields, *top} else False,
             )
         )
     return specs
+
+
+def _numbers(fields: dict[str, Node], name: str) -> tuple[int, ...]:
+    return tuple(node.integer(low=0) for node in fields[name].items()) if name in fields else ()
 
 
 def _inherited(name: str, fields: dict[str, Node], top: dict[str, Node]) -> Node:
