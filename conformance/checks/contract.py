@@ -62,7 +62,8 @@ class Context:
 class Check(Protocol):
     """One kind of verification, e.g. `operators.forward`."""
 
-    id: str
+    @property
+    def id(self) -> str: ...
 
     def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:
         """All (operator, dtype) pairs that this check plans; dtype is "any" where none applies. Imports no backend."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import mmap
-import struct
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LAYOUT = struct.Struct("=qq")
 IDLE = -1
 PREPARING = -2
 STARTING = -3
+
+_NUMBER, _BEGAN = 0, 1
 
 
 class Slot:
@@ -21,21 +21,31 @@ class Slot:
 
     The number indexes the names of the group at hand; IDLE, PREPARING (the host makes inputs) and STARTING (the backend
     is loaded) are negative. The time is the monotonic clock in nanoseconds, which all processes of a machine share.
+
+    Two aligned 64-bit cells, each written by one store: `struct` packs byte by byte, and a reader that came in between
+    would see a time that never was, and kill a worker for it. The time is written first and read last, so that a number
+    never meets a time that is older than its own.
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.exists():
-            path.write_bytes(_LAYOUT.pack(STARTING, time.monotonic_ns()).ljust(mmap.PAGESIZE, b"\0"))
+        created = not path.exists()
+        if created:
+            path.write_bytes(bytes(mmap.PAGESIZE))
         with path.open("r+b") as file:
             self._page = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+        self._cells = memoryview(self._page).cast("q")
+        if created:
+            self.enter(STARTING)
 
     def enter(self, number: int) -> None:
-        _LAYOUT.pack_into(self._page, 0, number, time.monotonic_ns())
+        self._cells[_BEGAN] = time.monotonic_ns()
+        self._cells[_NUMBER] = number
 
     def read(self) -> tuple[int, float]:
         """The number and the seconds since it was entered."""
-        number, began = _LAYOUT.unpack_from(self._page, 0)
-        return number, (time.monotonic_ns() - began) / 1e9
+        number = self._cells[_NUMBER]
+        return number, (time.monotonic_ns() - self._cells[_BEGAN]) / 1e9
 
     def close(self) -> None:
+        self._cells.release()
         self._page.close()
