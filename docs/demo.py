@@ -35,7 +35,16 @@ def main() -> None:
     shutil.rmtree(DEMO, ignore_errors=True)
     DEMO.mkdir()
     chapter("1. Scaffold a backend for a device named trn")
-    run("onboard", "new-backend", "trn", "--output", PACKAGE.relative_to(ROOT), "--vendor", "Example Vendor", "--no-input")
+    run(
+        "onboard",
+        "new-backend",
+        "trn",
+        "--output",
+        PACKAGE.relative_to(ROOT),
+        "--vendor",
+        "Example Vendor",
+        "--no-input",
+    )
     chapter("2. Build it against the installed torch")
     build()
     chapter("3. A new process, nothing imported but torch")

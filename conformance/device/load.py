@@ -19,7 +19,8 @@ def load_device(profile: Profile, import_module: str | None = None) -> torch.dev
     """Import the backend that serves the profile and return its device after a first allocation.
 
     Only the named module or the entry point of the profile's own package is loaded: another backend that happens to
-    be installed would take the one PrivateUse1 slot of the process. Raises EnvironmentFailure, or whatever the import raises.
+    be installed would take the one PrivateUse1 slot of the process. Raises EnvironmentFailure, or whatever the import
+    raises.
     """
     os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     for module in (import_module, profile.import_module):

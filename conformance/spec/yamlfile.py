@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+import yaml
+
 from conformance.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import yaml
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 Value: TypeAlias = "Scalar | list[Node] | dict[str, Node]"
@@ -110,8 +110,6 @@ def read_yaml(path: Path, source: str | None = None) -> Node:
     Duplicate keys, anchors and aliases (the means of alias bombs), tags, several documents, files above 1 MiB and
     nesting above 20 levels are refused.
     """
-    import yaml
-
     shown = source or str(path)
     try:
         data = path.read_bytes()
@@ -148,10 +146,9 @@ class _Converter:
             here.fail("anchors and aliases are not allowed in a suite", hint="write the value out")
         self._seen.add(id(node))
         value: Value
-        kind = node.id
-        if kind == "scalar":
+        if isinstance(node, yaml.ScalarNode):
             value = self._scalar(node, here)
-        elif kind == "sequence":
+        elif isinstance(node, yaml.SequenceNode):
             value = [self.convert(child, f"{field}[{i}]", depth + 1) for i, child in enumerate(node.value)]
         else:
             value = dict(self._pairs(node, field, depth))
@@ -162,7 +159,7 @@ class _Converter:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             key = key_node.value
-            if key_node.id != "scalar":
+            if not isinstance(key_node, yaml.ScalarNode):
                 Node(None, self._source, line, field).fail("a key must be plain text")
             name = f"{field}.{key}" if field else key
             if key in keys:
@@ -171,7 +168,7 @@ class _Converter:
             yield key, self.convert(value_node, name, depth + 1)
 
     @staticmethod
-    def _scalar(node: yaml.Node, here: Node) -> Scalar:
+    def _scalar(node: yaml.ScalarNode, here: Node) -> Scalar:
         text: str = node.value
         if node.style:  # quoted or block: text, whatever it looks like
             return text

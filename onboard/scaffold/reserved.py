@@ -24,34 +24,35 @@ TORCH_DEVICES = _words("""
 TORCH_ATTRIBUTES = _words("""
     abs absolute accelerator acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin
     aminmax amp angle any ao apply arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
-    argwhere asarray asin asinh atan atan2 atanh autocast autograd backends backward baddbmm bernoulli bfloat16 bilinear
-    bincount binomial bit bits16 bits1x8 bits2x4 bits4x2 bits8 bmm bool bucketize buffers builtins byte byteswap cat
-    cdist cdouble ceil celu cfloat chalf char children cholesky chunk clamp classes classproperty clip clone coalesce
-    coalesced combinations compile compiler complex complex128 complex32 complex64 concat concatenate cond conj
-    contiguous conv1d conv2d conv3d convolution copysign corrcoef cos cosh cov cpp cross ctypes cummax cummin cumprod
-    cumsum data deg2rad dequantize det detach device diag diagflat diagonal diff digamma dim dist distributed
-    distributions div divide dot double dropout dsmm dsplit dstack dtype eig einsum embedding empty eq equal erf erfc
-    erfinv eval exp exp2 expand expm1 export eye fft filename fill finfo fix flatten flip fliplr flipud float float16
-    float32 float64 floor fmax fmin fmod fork forward frac frexp frombuffer full func functional functools futures fx
-    gather gcd ge geqrf ger glob grad gradient greater gru gt half hardshrink heaviside histc histogram histogramdd hsmm
-    hsplit hspmm hstack hub hypot i0 igamma igammac iinfo imag importlib index indices inf inference inner inspect int
-    int1 int16 int2 int3 int32 int4 int5 int6 int64 int7 int8 inverse isclose isfinite isin isinf isnan isneginf
-    isposinf isreal istft item itemsize jagged jit kron kthvalue layout lcm ldexp le leaf lerp less lgamma library
-    linalg linspace load lobpcg log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logdet logit logspace logsumexp
-    long lstm lstsq lt lu masked math matmul max maximum mean median meshgrid min minimum mm mode modules monitor
-    moveaxis movedim msort mul multinomial multiply multiprocessing mv mvlgamma name nan nanmean nanmedian nanquantile
-    nansum narrow nbytes ndim ndimension ne neg negative nelement nested new newaxis nextafter nn nonzero norm normal
-    numel numpy ones ops optim orgqr ormqr os outer overrides package parameters pdist permute pi pinned pinverse
-    platform poisson polar polygamma positive pow prelu prod profiler put qint32 qint8 qr qscheme quantile quantization
-    quantized quasirandom quint2x4 quint4x2 quint8 rad2deg rand randint randn random randperm range ravel real
-    reciprocal reinforce relu remainder renorm repeat reshape resizable resize roll rot90 round rrelu rsqrt rsub saddmm
-    save scatter searchsorted seed select selu serialization sgn shape shared short sigmoid sign signal signbit signed
-    sin sinc sinh size slogdet smm softmax solve sort sparse special split spmm sqrt square squeeze sspaddmm stack std
-    stft storage stride strided sub subtract sum svd swapaxes swapdims symeig sys take tan tanh tensor tensordot testing
-    textwrap threading threshold tile to tolist topk torch trace train transpose trapezoid trapz tril triu trunc type
-    typename types uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unbind unflatten unfold unique
-    unsqueeze untyped utils values vander var vdot version view vmap volatile vsplit vstack wait warnings where windows
-    xlogy zeros
+    argwhere asarray asin asinh atan atan2 atanh autocast autograd backends backward baddbmm bernoulli bfloat16
+    bilinear bincount binomial bit bits16 bits1x8 bits2x4 bits4x2 bits8 bmm bool bucketize buffers builtins byte
+    byteswap cat cdist cdouble ceil celu cfloat chalf char children cholesky chunk clamp classes classproperty clip
+    clone coalesce coalesced combinations compile compiler complex complex128 complex32 complex64 concat concatenate
+    cond conj contiguous contrib conv1d conv2d conv3d convolution copysign corrcoef cos cosh cov cpp cross ctypes
+    cummax cummin cumprod cumsum data deg2rad dequantize det detach device diag diagflat diagonal diff digamma dim
+    dist distributed distributions div divide dot double dropout dsmm dsplit dstack dtype eig einsum embedding empty
+    eq equal erf erfc erfinv eval exp exp2 expand expm1 export eye fft filename fill finfo fix flatten flip fliplr
+    flipud float float16 float32 float64 floor fmax fmin fmod fork forward frac frexp frombuffer full func
+    functional functools futures fx gather gcd ge geqrf ger glob grad gradient greater gru gt half hardshrink
+    heaviside histc histogram histogramdd hsmm hsplit hspmm hstack hub hypot i0 igamma igammac iinfo imag importlib
+    index indices inf inference inner inspect int int1 int16 int2 int3 int32 int4 int5 int6 int64 int7 int8 inverse
+    isclose isfinite isin isinf isnan isneginf isposinf isreal istft item itemsize jagged jit kron kthvalue layout
+    lcm ldexp le leaf lerp less lgamma library linalg linspace load lobpcg log log10 log1p log2 logaddexp logaddexp2
+    logcumsumexp logdet logit logspace logsumexp long lstm lstsq lt lu masked math matmul max maximum mean median
+    meshgrid min minimum mm mode modules monitor moveaxis movedim msort mul multinomial multiply multiprocessing mv
+    mvlgamma name nan nanmean nanmedian nanquantile nansum narrow nativert nbytes ndim ndimension ne neg negative
+    nelement nested new newaxis nextafter nn nonzero norm normal numa numel numpy ones onnx ops optim orgqr ormqr os
+    outer overrides package parameters pdist permute pi pinned pinverse platform poisson polar polygamma positive
+    pow prelu prod profiler put qint32 qint8 qr qscheme quantile quantization quantized quasirandom quint2x4
+    quint4x2 quint8 rad2deg rand randint randn random randperm range ravel real reciprocal reinforce relu remainder
+    renorm repeat reshape resizable resize roll rot90 round rrelu rsqrt rsub saddmm save scatter searchsorted seed
+    select selu serialization sgn shape shared short sigmoid sign signal signbit signed sin sinc sinh size slogdet
+    smm softmax solve sort sparse special split spmm sqrt square squeeze sspaddmm stack std stft storage stride
+    strided sub subtract sum svd swapaxes swapdims symeig sys take tan tanh tensor tensordot testing textwrap
+    threading threshold tile to tolist topk torch trace train transpose trapezoid trapz tril triu trunc type
+    typename types uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unbind unflatten unfold
+    unique unsqueeze untyped utils values vander var vdot version view vmap volatile vsplit vstack wait warnings
+    where windows xlogy zeros
 """)
 
 #: Keywords of C++20 and alternative tokens; the device's name is a C++ namespace.

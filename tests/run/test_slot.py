@@ -4,6 +4,7 @@ import multiprocessing
 import time
 
 import pytest
+
 from conformance.run.slot import STARTING, Slot
 
 NUMBERS = (0x01_01_01_01, -2)

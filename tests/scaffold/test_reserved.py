@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 
 import pytest
@@ -22,7 +23,8 @@ def test_the_device_types_are_torchs_own():
 
 def test_every_name_that_torch_would_refuse_or_lose_is_reserved():
     """`torch._register_device_module` and the generated methods refuse a name that exists."""
-    taken = set()
+    # A submodule becomes an attribute of torch when somebody imports it.
+    taken = {module.name for module in pkgutil.iter_modules(torch.__path__)}
     for owner in (torch, torch.Tensor, torch.nn.Module, torch.UntypedStorage):
         names = set(dir(owner))
         taken |= names | {name.removeprefix("is_") for name in names if name.startswith("is_")}
