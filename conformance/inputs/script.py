@@ -160,7 +160,7 @@ def _drawn_body(operator: str, sample: Sample, ordinal: int, dtype: str, seed: i
     ]
     return [
         f"torch.manual_seed({number}); random.seed({number}); numpy.random.seed({number})",
-        f"drawn = list(entry.sample_inputs('cpu', torch.{dtype}))[{ordinal}]",
+        f"drawn = list(entry.sample_inputs('cpu', torch.{dtype}, set_seed=False))[{ordinal}]",
         f"views = iter({views})",
         "def move(x):",
         "    if x.layout != torch.strided: return x.to(device, dtype)",

@@ -190,19 +190,20 @@ def judge(
     bound = near = nearness(want, dtype, whole=whole)
     if bool(error.isinf().any()):
         steps = ()  # another class of number: no spread can excuse it
-    for found in steps:
+    asking = exceeds(error, near)  # an element inside the cheap bound needs no other, least of all that of a pole
+    for found in steps if bool(asking.any()) else ():
         if found is not None:
             spread = torch.nan_to_num(found, posinf=0.0).max().expand(found.shape) if whole and found.numel() else found
-            bound = torch.maximum(bound, near + SPREADS * spread)
+            bound = torch.where(asking, torch.maximum(bound, near + SPREADS * spread), bound)
         if not bool(exceeds(error, bound).any()):
             break
     bound = torch.where(want.isfinite(), bound, 0.0)  # where the reference is not finite, the error is 0 or infinite
     result = measure("conditioned", got, want, error, bound)
     size = want.abs().max().expand(want.shape) if whole and want.numel() else want.abs()
-    leant = exceeds(error, near) & ~(bound < size)  # accepted by a bound that would accept zero as well
+    leant = asking & ~(bound < size)  # accepted by a bound that would accept zero as well
     share = float(leant.double().mean()) if leant.numel() else 0.0
     if share > VACUOUS_SHARE and error.isfinite().all():
         return result, f"the bound exceeds the value itself on {share:.0%} of the elements that need it"
-    if not result.passed and not bool((bound.isfinite() | ~exceeds(error, near)).all()):
+    if not result.passed and not bool((bound.isfinite() | ~asking).all()):
         return result, "the value next to a pole has no finite bound"
     return result, None

@@ -103,7 +103,12 @@ def _normal_of_number(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
 
 def _scaled_normal(mean: Any, std: Any, draws: Sequence[torch.Tensor]) -> Measure:
     mean, std = torch.as_tensor(mean, dtype=torch.float64), torch.as_tensor(std, dtype=torch.float64)
-    return kolmogorov((pool(draws) - mean) / std, _gauss)
+    values = pool(draws)
+    mean, std = mean.expand(values.shape), std.expand(values.shape)
+    certain = std == 0
+    return excluded(certain & (values != mean), "differ from the mean, with a standard deviation of 0") or kolmogorov(
+        ((values - mean) / std)[~certain], _gauss
+    )
 
 
 def _exponential(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
