@@ -40,7 +40,7 @@ def main() -> None:
         "new-backend",
         "trn",
         "--output",
-        PACKAGE.relative_to(ROOT),
+        relative(DEMO),
         "--vendor",
         "Example Vendor",
         "--no-input",

@@ -57,8 +57,8 @@ def opinfo_samples(operator: str, dtype: str, seed: int) -> tuple[Sample, ...]:
     """The OpInfo samples of a group, in OpInfo's order.
 
     The values depend on the vector instructions of the CPU; their number, order and shapes do not. Treat them as
-    read-only: they are shared, and whatever runs gets a copy. OpInfo would seed everything with 1234 before each sample:
-    all samples of all operators would begin with the same numbers, whatever the seed of the run.
+    read-only: they are shared, and whatever runs gets a copy. OpInfo would seed everything with 1234 before each
+    sample: all samples of all operators would begin with the same numbers, whatever the seed of the run.
     """
     info = entries()[operator]
     seed_all(seed_of(operator, dtype, OPINFO, seed))

@@ -91,7 +91,7 @@ def _run(
     }  # fmt: skip
     journal = Journal(options.out / results.JOURNAL_NAME)
     pool = Pool(scratch, request)
-    limits = Limits(suite.case_seconds * profile.timing, suite.first_call_seconds * profile.timing)
+    limits = Limits(suite.case_seconds * profile.timing, suite.first_call_seconds * profile.timing, suite.compiling)
     workers = options.workers or min(8, len(os.sched_getaffinity(0)))
     supervisor = Supervisor(pool, limits, journal, listener, workers)
     interrupted = False

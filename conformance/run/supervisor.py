@@ -6,6 +6,7 @@ import selectors
 import signal
 from collections import deque
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.errors import EnvironmentFailure
@@ -36,10 +37,14 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Deadlines in seconds: of a case, of the first case on a worker or in a group, of a worker's start."""
+    """Deadlines in seconds: of a case, of what a first call may take beyond it, of a worker's start.
+
+    First calls are the first case on a worker or in a group, and every case of a check that `compiling` names by glob.
+    """
 
     case: float
     first_call: float
+    compiling: tuple[str, ...] = ()
     start: float = 180.0
 
 
@@ -192,7 +197,7 @@ class Supervisor:
         if number == slots.STARTING:
             limit = self.limits.start
         else:
-            first = worker.fresh or number == slots.PREPARING or not worker.done
+            first = worker.fresh or number == slots.PREPARING or not worker.done or self._compiles(worker)
             limit = self.limits.case + (self.limits.first_call if first else 0.0)
         if seconds <= limit:
             return
@@ -201,6 +206,9 @@ class Supervisor:
             worker.kill(signal.SIGABRT)
         elif seconds > limit + STACK_DUMP_SECONDS:
             worker.kill(signal.SIGKILL)
+
+    def _compiles(self, worker: Worker) -> bool:
+        return worker.group is not None and any(fnmatchcase(worker.group.check, g) for g in self.limits.compiling)
 
     def _bury(self, worker: Worker) -> None:
         """A worker has ended: give the running case its outcome and the rest of its group to another worker."""

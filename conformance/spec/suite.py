@@ -22,7 +22,10 @@ _OUTSIDE = frozenset({"devices"})
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A version of `specs/`. `digest` is the sha256 over the names and bytes of all its files but the profiles."""
+    """A version of `specs/`. `digest` is the sha256 over the names and bytes of all its files but the profiles.
+
+    `compiling` are globs of checks whose every case is a first call, for deadlines.
+    """
 
     name: str
     version: str
@@ -32,6 +35,7 @@ class Suite:
     withdrawn: bool
     case_seconds: float
     first_call_seconds: float
+    compiling: tuple[str, ...]
     operators: dict[str, OperatorSpec]
     levels: dict[str, Level]
     policy: dict[str, Allowance]
@@ -45,7 +49,7 @@ def load_suite(root: Path | None = None) -> Suite:
     top = read_yaml(folder / "suite.yaml", "specs/suite.yaml").record(
         ["suite", "version", "newest_torch", "seconds"], ["withdrawn"]
     )
-    seconds = top["seconds"].record(["case", "first_call"])
+    seconds = top["seconds"].record(["case", "first_call"], ["compiling"])
     operators: dict[str, OperatorSpec] = {}
     for path in sorted((folder / "operators").glob("*.yaml")):
         source = f"specs/operators/{path.name}"
@@ -63,6 +67,7 @@ def load_suite(root: Path | None = None) -> Suite:
         withdrawn=top["withdrawn"].boolean() if "withdrawn" in top else False,
         case_seconds=seconds["case"].number(),
         first_call_seconds=seconds["first_call"].number(),
+        compiling=tuple(seconds["compiling"].texts()) if "compiling" in seconds else (),
         operators=operators,
         levels=load_levels(folder / "levels"),
         policy=load_policy(folder / "policy.yaml"),

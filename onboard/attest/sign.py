@@ -84,7 +84,7 @@ def state(directory: Path, *, subject: Subject | None, suite: Suite) -> Statemen
     if plan is None:
         raise CheckFailure(
             f"torch {torch} has no frozen plan: the run is uncalibrated and certifies nothing",
-            hint="run it on a torch that `onboard spec list` shows as frozen",
+            hint="run it on a torch whose plan stands in specs/plans, or freeze one: onboard spec freeze",
         )
     judged, shown = judged_levels(summary), tuple(member(summary, "levels", dict, REPORT_NAME))
     problem = level_problem(suite, judged, shown)

@@ -47,7 +47,7 @@ def verdict_line(report: Report) -> str:
 
 
 def _table(families: Sequence[FamilyLine]) -> Iterator[Line]:
-    head = ("family", "ops", "pass", "wrong", "error", "crash", "open", "native", "compo", "fallb", "absent")
+    head = ("family", "ops", "pass", "wrong", "error", "died", "open", "native", "compo", "fallb", "absent")
     yield Line(_columns(head))
     for line in families:
         yield Line(_columns((line.family, line.operators, *_cells(line))))
@@ -56,7 +56,7 @@ def _table(families: Sequence[FamilyLine]) -> Iterator[Line]:
 
 
 def _cells(line: FamilyLine) -> tuple[int, ...]:
-    """Outcomes (crash and timeout together; open = unjudged, unsupported, waived) and operators by execution."""
+    """Outcomes (died = crash, timeout; open = unjudged, unsupported, waived) and operators by execution."""
     o, e = line.outcomes, line.execution
     stopped = o["crash"] + o["timeout"]
     failed = sum(o[name] for name in FAILING) - o["wrong"] - stopped
@@ -66,10 +66,10 @@ def _cells(line: FamilyLine) -> tuple[int, ...]:
 
 def _columns(cells: Sequence[object]) -> str:
     first, *rest = (str(cell) if cell != 0 else "." for cell in cells)
-    return f"{first[:18]:18} " + " ".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))
+    return f"{first[:19]:19} " + " ".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))
 
 
-_WIDTHS = (4, 6, 5, 5, 5, 5, 6, 5, 5, 6)
+_WIDTHS = (4, 5, 5, 5, 5, 5, 6, 5, 5, 6)
 
 
 def _unjudged(report: Report) -> Iterator[Line]:
@@ -86,7 +86,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[Line]:
     for finding in findings[:SHOWN_FINDINGS]:
         yield Line("")
         yield Line(f"{finding.title}  [{finding.id}]", "failed")
-        yield Line(f"  {finding.outcome}: {finding.cases} cases, {_some(finding.dtypes)}; first {finding.case}")
+        yield Line(f"  {finding.outcome}: {_cases(finding)}; first {finding.case}")
         if finding.kernels:
             yield Line(f"  kernels: {_some(finding.kernels)}")
         if finding.also:
@@ -102,6 +102,10 @@ def _findings(findings: Sequence[Finding]) -> Iterator[Line]:
         yield Line(f"and {len(findings) - SHOWN_FINDINGS} more findings of {len(findings)}: see the summary")
     if findings:
         yield Line("")
+
+
+def _cases(finding: Finding) -> str:
+    return ", ".join([f"{finding.cases} cases", *([_some(finding.dtypes)] if finding.dtypes else [])])
 
 
 def _some(names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ def run_script(tmp_path, monkeypatch):
     here = str(Path(__file__).parent)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, *filter(None, sys.path)]))
 
-    def run(*scripts, workers=2, case_seconds=1.0, listener=None):
+    def run(*scripts, workers=2, case_seconds=1.0, listener=None, compiling=(), first_call_seconds=1.0):
         groups = [
             Group("operators.forward", script, "any", tuple(f"case-{n:04}" for n in range(len(script.split(",")))))
             for script in scripts
@@ -40,7 +40,9 @@ def run_script(tmp_path, monkeypatch):
         }
         pool = Pool(tmp_path, request, registry="misbehaving")
         journal = Journal(tmp_path / "journal.jsonl")
-        supervisor = Supervisor(pool, Limits(case_seconds, 1.0), journal, listener or Silent(), workers)
+        supervisor = Supervisor(
+            pool, Limits(case_seconds, first_call_seconds, compiling), journal, listener or Silent(), workers
+        )
         try:
             pool.wait_ready()
             supervisor.run(groups)

@@ -37,6 +37,11 @@ def deaf_loop():
         time.sleep(1)
 
 
+def nap():
+    time.sleep(3)
+    return ok()
+
+
 def flood():
     sys.stdout.write("x" * 5_000_000)
     sys.stdout.flush()
@@ -62,6 +67,7 @@ ACTS = {
     "leave": leave,
     "sys-exit": sys_exit,
     "deaf-loop": deaf_loop,
+    "nap": nap,
     "flood": flood,
     "long-error": long_error,
     "detached-child": detached_child,

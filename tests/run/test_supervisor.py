@@ -31,6 +31,12 @@ def test_a_hang_that_blocks_every_signal_costs_its_own_case_only(run_script):
     assert "no result within" in only(supervisor, "timeout").message
 
 
+def test_a_case_that_compiles_has_the_time_of_a_first_call(run_script):
+    assert outcomes(run_script("ok,nap,ok", first_call_seconds=20)) == ["pass", "timeout", "pass"]
+    patient = run_script("ok,nap,ok", first_call_seconds=20, compiling=("operators.*",))
+    assert outcomes(patient) == ["pass", "pass", "pass"]
+
+
 def test_sys_exit_and_huge_exceptions_are_errors_of_their_case(run_script):
     supervisor = run_script("ok,sys-exit,long-error,ok")
     assert outcomes(supervisor) == ["pass", "error", "error", "pass"]
