@@ -12,7 +12,7 @@ from conformance.checks.contract import Case, Judgement
 from conformance.device.execution import observe
 from conformance.inputs import catalogue, script
 from conformance.inputs.layouts import PLAIN, relaid_samples, relay
-from conformance.inputs.samples import Sample, opinfo_samples, seed_of
+from conformance.inputs.samples import PLAN_SEED, Sample, opinfo_samples, seed_of
 from conformance.inputs.transport import fetch, names_device, send
 from conformance.oracle import judge, laws, metadata, randomness
 from conformance.oracle.compare import Measure
@@ -52,7 +52,7 @@ class Forward:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
         if dtype == ANY_DTYPE:
             return [UNSAMPLED]
-        return [_name(ordinal, layout) for ordinal, layout in _planned(suite.operators[operator], dtype, 0)]
+        return [_name(ordinal, layout) for ordinal, layout in _planned(suite.operators[operator], dtype, PLAN_SEED)]
 
     def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
         """One case per sample and layout; the first with elements also observes how the device serves the operator."""

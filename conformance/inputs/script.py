@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from conformance.inputs.catalogue import public_name
-from conformance.inputs.samples import OPINFO, seed_of
+from conformance.inputs.samples import OPINFO, planned_seed, seed_of
 from conformance.inputs.transport import flat_storage
 from conformance.inputs.tree import is_size
 
@@ -152,7 +152,7 @@ def _tensor_text(tensor: torch.Tensor, name: str, dtype: str, target: tuple[str,
 
 def _drawn_body(operator: str, sample: Sample, ordinal: int, dtype: str, seed: int) -> list[str]:
     """The arguments drawn from OpInfo as the suite draws them, each then put at the addresses that the case has."""
-    number = seed_of(operator, dtype, OPINFO, seed)
+    number = seed_of(operator, dtype, OPINFO, planned_seed(operator, dtype, seed))
     views = [
         (flat_storage(t).numel(), tuple(t.stride()), t.storage_offset())
         for t in sample.tensors
