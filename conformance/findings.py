@@ -106,10 +106,16 @@ def _wrong(rows: list[Row], kernels: dict[str, set[str]]) -> list[Finding]:
     return found
 
 
+#: What every operator's call runs as well: to share one of these is no common cause.
+_MEMORY = frozenset({"empty", "empty_strided", "empty_like", "copy", "copy_from", "copy_from_and_resize", "to_copy",
+                     "as_strided", "view", "resize", "set", "fill", "zero", "clone", "local_scalar_dense"})  # fmt: skip
+
+
 def _own_kernel(operator: str, kernels: set[str]) -> str | None:
-    """The kernel that is the operator's own: the only one that ran, or the one of its name."""
-    if len(kernels) == 1:
-        return next(iter(kernels))
+    """The kernel that is the operator's own: the only one that computed, or the one of its name."""
+    computing = [kernel for kernel in kernels if base_name(kernel) not in _MEMORY]
+    if len(computing) == 1:
+        return computing[0]
     named = sorted(kernel for kernel in kernels if base_name(kernel) == base_name(operator))
     return named[0] if named else None
 

@@ -203,4 +203,4 @@ def _next(rows: Sequence[Row], findings: Sequence[Finding], verdict: str, select
         return "run without --ops, --checks and --dtypes: a part of the plan holds no level"
     if verdict == "incomplete":
         return "what keeps the level open stands beside it; the suite, not the device, has to move first"
-    return "sign it: onboard key new, then the same command with --key FILE"
+    return f"certify it: sign with --key FILE (onboard key new makes one), then onboard verify {out} --trust FILE"

@@ -128,3 +128,14 @@ def test_normalize_keeps_the_words():
     assert (
         normalize("RuntimeError: size (2, 3) of 'x' at 0xff is -3.5e-2\nmore") == "RuntimeError: size _ of _ at _ is _"
     )
+
+
+def test_two_faults_are_two_findings_though_both_calls_allocate_and_copy():
+    memory = ("aten::empty.memory_format", "aten::_copy_from")
+    rows = [row("exp", kernels=memory), row("tan", kernels=memory[:1]), row("sin", kernels=memory[1:])]
+    assert sorted(finding.operator for finding in find(rows)) == ["exp", "sin", "tan"]
+
+
+def test_an_operator_that_moves_data_is_still_the_cause_of_its_own_faults():
+    rows = [row("clone", kernels=("aten::clone",)), row("stack", kernels=("aten::clone", "aten::cat"))]
+    assert [(finding.operator, finding.also) for finding in find(rows)] == [("clone", ("stack",))]
