@@ -3,7 +3,7 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
 
-#include "aten/fallback.h"
+#include "aten/fallback_counts.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
 

@@ -182,7 +182,7 @@ void @{ cookiecutter.class_name }@Allocator::free(void* address) {
   }
 }
 
-const bool registered = [] {
+const bool allocator_registered = [] {
   c10::SetAllocator(c10::DeviceType::PrivateUse1, &allocator());
   return true;
 }();

@@ -8,6 +8,8 @@
 
 namespace @{ cookiecutter.package }@ {
 
+constexpr auto kDeviceType = c10::DeviceType::PrivateUse1;
+
 // Throws if a driver call failed, with the call's own name in the message.
 #define @{ cookiecutter.DEVICE }@_CHECK(call)                                                                                      \
   do {                                                                                                       \

@@ -13,13 +13,12 @@
 namespace @{ cookiecutter.package }@ {
 namespace {
 
-constexpr auto kType = c10::DeviceType::PrivateUse1;
 constexpr int64_t kStateBytes = 2 * sizeof(uint64_t);
 
 } // namespace
 
 @{ cookiecutter.class_name }@Generator::@{ cookiecutter.class_name }@Generator(c10::DeviceIndex device)
-    : c10::GeneratorImpl(c10::Device(kType, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+    : c10::GeneratorImpl(c10::Device(kDeviceType, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 void @{ cookiecutter.class_name }@Generator::set_current_seed(uint64_t seed) {
   seed_ = seed;
@@ -85,7 +84,7 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
 
 RandomPosition draw(const std::optional<at::Generator>& generator, c10::DeviceIndex device, uint64_t count) {
   at::Generator source = generator.has_value() && generator->defined() ? *generator : default_generator(device);
-  TORCH_CHECK(source.device().type() == kType, "Expected a '@{ cookiecutter.device }@' device type for generator but found '",
+  TORCH_CHECK(source.device().type() == kDeviceType, "Expected a '@{ cookiecutter.device }@' device type for generator but found '",
               source.device().type(), "'");
   const std::lock_guard<std::mutex> lock(source.mutex());
   return source.get<@{ cookiecutter.class_name }@Generator>()->advance(count);

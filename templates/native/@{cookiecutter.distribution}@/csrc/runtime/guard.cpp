@@ -10,8 +10,6 @@
 namespace @{ cookiecutter.package }@ {
 namespace {
 
-constexpr auto kType = c10::DeviceType::PrivateUse1;
-
 @{ cookiecutter.device }@Event_t as_event(void* event) { return static_cast<@{ cookiecutter.device }@Event_t>(event); }
 
 bool is_done(@{ cookiecutter.device }@Status status) {
@@ -23,14 +21,14 @@ bool is_done(@{ cookiecutter.device }@Status status) {
 }
 
 struct @{ cookiecutter.class_name }@Guard final : c10::impl::DeviceGuardImplInterface {
-  c10::DeviceType type() const override { return kType; }
+  c10::DeviceType type() const override { return kDeviceType; }
 
   c10::Device exchangeDevice(c10::Device device) const override {
     const c10::Device previous = getDevice();
     set_device(device.index());
     return previous;
   }
-  c10::Device getDevice() const override { return c10::Device(kType, current_device()); }
+  c10::Device getDevice() const override { return c10::Device(kDeviceType, current_device()); }
   void setDevice(c10::Device device) const override { set_device(device.index()); }
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     if (device.index() >= 0 && device.index() < @{ cookiecutter.package }@::device_count()) {

@@ -60,7 +60,7 @@ struct @{ cookiecutter.class_name }@Hooks final : at::PrivateUse1HooksInterface 
   }
 };
 
-const bool registered = [] {
+const bool hooks_registered = [] {
   at::RegisterPrivateUse1HooksInterface(new @{ cookiecutter.class_name }@Hooks());
   return true;
 }();
