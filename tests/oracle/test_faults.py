@@ -3,6 +3,7 @@
 The device is the CPU. A fault replaces the call on the device alone: the reference is what it always is.
 """
 
+import functools
 import itertools
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import torch
 from conformance.checks.contract import Context
 from conformance.checks.operators import Forward, Run
 from conformance.device.profile import Profile
-from conformance.inputs import catalogue
+from conformance.inputs import catalogue, samples
 from conformance.inputs.samples import Sample
 from conformance.oracle.trial import Trial
 from conformance.spec.suite import load_suite
@@ -28,7 +29,9 @@ I64 = torch.iinfo(torch.int64)
 
 @pytest.fixture(scope="module")
 def context():
-    return Context(CPU, Profile("cpu", "cpu"), load_suite(), 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(samples, "_draw", functools.cache(samples._draw.__wrapped__))  # drawing takes most of the time
+        yield Context(CPU, Profile("cpu", "cpu"), load_suite(), 0)
 
 
 @pytest.fixture
