@@ -102,7 +102,9 @@ def _numbers(value: Any) -> str:
     """Nested lists of numbers; nine digits tell all numbers of float32 and the formats below it apart."""
     if isinstance(value, list):
         return "[" + ", ".join(map(_numbers, value)) + "]"
-    return f"{value:.9g}" if type(value) is float else repr(value)
+    if type(value) is not float or (value == 0 and math.copysign(1, value) < 0):
+        return repr(value)  # a bare -0 would be an integer, which has no sign
+    return f"{value:.9g}"
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
