@@ -61,7 +61,8 @@ def smallest_normal(dtype: torch.dtype) -> float:
 def overflow_threshold(dtype: torch.dtype) -> float:
     """What infinity stands for when it is measured: halfway to the number that would follow the largest one."""
     info = torch.finfo(real_dtype(dtype))
-    threshold = float(info.max) * (1 + float(info.eps) / 4)
+    _, exponent = math.frexp(info.max)
+    threshold = float(info.max) + math.ldexp(float(info.eps), exponent - 1) / 2
     return threshold if math.isfinite(threshold) else float(info.max)
 
 
@@ -69,5 +70,6 @@ def ulp(reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The spacing of `dtype` at each value of a real float64 tensor; at zero and below, the smallest subnormal."""
     _, exponent = torch.frexp(reference)
     eps = float(torch.finfo(real_dtype(dtype)).eps)
-    # Not torch.ldexp: it raises 2 to the exponent in float32.
-    return (torch.exp2(exponent.to(torch.float64) - 1) * eps).clamp(min=smallest_subnormal(dtype))
+    # Not torch.ldexp: it raises 2 to the exponent in float32. And of zero frexp gives the exponent 0, that of a half.
+    spacing = torch.where(reference == 0, 0.0, torch.exp2(exponent.to(torch.float64) - 1) * eps)
+    return spacing.clamp(min=smallest_subnormal(dtype))
