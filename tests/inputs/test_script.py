@@ -72,11 +72,11 @@ def made_by(text, monkeypatch, name):
 @pytest.mark.parametrize(
     ("operator", "dtype"),
     [("add", "float32"), ("exp", "bfloat16"), ("mm", "float32"), ("sum", "int64"), ("clamp", "float32"),
-     ("sort", "bool"), ("add", "complex64"), ("exp", "float64")],
+     ("add", "complex64"), ("exp", "float64")],
 )  # fmt: skip
 def test_inputs_are_those_of_the_case_bit_for_bit(monkeypatch, operator, dtype, layout):
     compared = 0
-    for ordinal, sample in enumerate(opinfo_samples(operator, dtype, SEED)[:3]):
+    for ordinal, sample in enumerate(opinfo_samples(operator, dtype, SEED)[:2]):
         laid = relay(sample, layout)
         text = written(operator, laid, ordinal, dtype)
         found = made_by(text, monkeypatch, operator)[0]
