@@ -193,7 +193,7 @@ def _next(rows: Sequence[Row], findings: Sequence[Finding], verdict: str, select
         return f"implement {kernel}: of the absent kernels, most operators wait for it"
     if first is not None:
         return f"onboard repro {out} {first.id}   # {first.title}"
-    fallen = Counter(kernel for row in rows if row.execution == "fallback" for kernel in row.kernels)
+    fallen = Counter(kernel for row in rows for kernel in row.fell_back)
     if fallen:
         kernel, count = max(fallen.items(), key=lambda item: (item[1], item[0]))
         return f"give {kernel} a native kernel: {count} groups are served by its fallback"

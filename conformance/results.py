@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.errors import UsageError
@@ -59,6 +59,7 @@ class Row:
     repro: str | None = None
     evidence: str | None = None  # "self": the device's kernel was compared with itself
     kernels: tuple[str, ...] = ()  # overloads that ran on the device, where the case observed them
+    fell_back: tuple[str, ...] = ()  # overloads that the host served, likewise
 
     @property
     def group(self) -> str:
@@ -68,6 +69,11 @@ class Row:
 def group_of(case: str) -> str:
     """`check/operator/dtype` of a case id; a case id has exactly three parts before its own."""
     return "/".join(case.split("/", 3)[:3])
+
+
+#: Fields that hold overloads.
+LISTS = ("kernels", "fell_back")
+_OPTIONAL = frozenset({"repro", "evidence", *LISTS})
 
 
 def encode_number(value: float | None) -> Number:
@@ -90,14 +96,14 @@ def within(error: Number, bound: Number) -> bool:
 
 
 def encode_row(row: Row) -> bytes:
-    fields = {k: v for k, v in asdict(row).items() if k not in _OPTIONAL or v}
+    fields = {name: value for name in Row.__slots__ if (value := getattr(row, name)) or name not in _OPTIONAL}
     return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
 
 
 def decode_row(fields: dict[str, Any]) -> Row:
     """A row from its JSON object; raises UsageError when a field is missing, unknown or of the wrong kind."""
     try:
-        row = Row(**{**fields, "kernels": tuple(fields.get("kernels", ()))})
+        row = as_row(fields)
     except TypeError as error:
         raise UsageError(f"a result row is malformed: {error}") from None
     if not isinstance(row.case, str) or row.outcome not in OUTCOMES:
@@ -105,7 +111,9 @@ def decode_row(fields: dict[str, Any]) -> Row:
     return row
 
 
-_OPTIONAL = frozenset({"repro", "evidence", "kernels"})
+def as_row(fields: dict[str, Any]) -> Row:
+    """A row from an object that is trusted to be one."""
+    return Row(**{**fields, **{name: tuple(fields.get(name, ())) for name in LISTS}})
 
 
 def write_results(path: Path, rows: Iterable[Row]) -> None:

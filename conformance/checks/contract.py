@@ -19,7 +19,8 @@ class Judgement:
     """What one case amounts to.
 
     `error` and `bound` are those of the worst element, in the unit of the rung. A judgement with a rung passes exactly
-    when error <= bound. `execution` and `kernels` are given by the case that observed how its operator was served.
+    when error <= bound. `execution`, `kernels` and `fell_back` come from the case that observed how its operator was
+    served.
     """
 
     outcome: str
@@ -30,6 +31,7 @@ class Judgement:
     overload: str | None = None
     execution: str | None = None
     kernels: tuple[str, ...] = ()
+    fell_back: tuple[str, ...] = ()
     evidence: str | None = None
 
 

@@ -78,12 +78,13 @@ def _draw(operator: str, dtype: str, seed: int) -> tuple[Sample, ...]:
     """Draw the samples of a group.
 
     The values depend on the vector instructions of the CPU; their number, order and shapes do not. Treat them as
-    read-only: they are shared, and whatever runs gets a copy. OpInfo would seed everything with 1234 before each
-    sample: all samples of all operators would begin with the same numbers, whatever the seed of the run.
+    read-only: they are shared, and whatever runs gets a copy. The entry's own function is called: OpInfo.sample_inputs
+    around it searches the stack for a test, and seeds everything with 1234 before each sample, so that all samples of
+    all operators would begin with the same numbers, whatever the seed of the run.
     """
     info = entries()[operator]
     seed_all(seed_of(operator, dtype, OPINFO, seed))
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        drawn = list(info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False, set_seed=False))
+        drawn = list(info.sample_inputs_func(info, "cpu", getattr(torch, dtype), requires_grad=False))
     return tuple(Sample((sample.input, *sample.args), dict(sample.kwargs)) for sample in drawn)

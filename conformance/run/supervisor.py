@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.errors import EnvironmentFailure
-from conformance.results import Row, encode_row
+from conformance.results import Row, as_row, encode_row
 from conformance.run import slot as slots
 from conformance.run import wire
 from conformance.run.pool import Pool, Worker, describe_exit
-from conformance.run.worker import SICK, as_row
+from conformance.run.worker import SICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.results import Row, encode_number
+from conformance.results import encode_number
 from conformance.run import slot as slots
 from conformance.run import wire
 
@@ -179,6 +179,7 @@ def run_case(context: Context, case: Case, group: tuple[str, str, str]) -> dict[
         "seconds": round(seconds, 6),
         "message": message[:MAX_MESSAGE],
         "kernels": list(judgement.kernels),
+        "fell_back": list(judgement.fell_back),
         "evidence": judgement.evidence,
     }
 
@@ -211,7 +212,3 @@ def _repro(case: Case) -> str | None:
 def _one_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:MAX_MESSAGE]}" if lines else type(error).__name__
-
-
-def as_row(fields: dict[str, Any]) -> Row:
-    return Row(**{**fields, "kernels": tuple(fields.get("kernels", ()))})

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
-from conformance.results import EXECUTIONS, MEASURED, RESULTS_NAME, Row, decode_number, decode_row, within
+from conformance.results import EXECUTIONS, LISTS, MEASURED, RESULTS_NAME, Row, decode_number, decode_row, within
 from onboard.attest.folder import lines
 from onboard.attest.strictjson import MalformedError, parse
 
@@ -19,7 +19,7 @@ MAX_ROWS = 2_000_000
 _TEXTS = ("case", "check", "operator", "outcome", "message")
 _OPTIONAL_TEXTS = ("overload", "dtype", "layout", "variant", "execution", "rung", "repro", "evidence")
 _NUMBER_WORDS = ("inf", "-inf", "nan")
-_OWN = {"repro", "evidence", "kernels"}
+_OWN = {"repro", "evidence", *LISTS}
 _REQUIRED = {field.name for field in fields(Row)} - _OWN
 
 
@@ -92,9 +92,10 @@ def _kinds(found: dict[str, Any], where: str) -> None:
     for key in _OPTIONAL_TEXTS:
         if not isinstance(found.get(key), str | None):
             raise MalformedError(f"{where}: the member {key!r} must be text or null")
-    kernels = found.get("kernels", [])
-    if not isinstance(kernels, list) or not all(isinstance(kernel, str) for kernel in kernels):
-        raise MalformedError(f"{where}: the member 'kernels' must be a list of texts")
+    for key in LISTS:
+        names = found.get(key, [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise MalformedError(f"{where}: the member {key!r} must be a list of texts")
     for key in ("error", "bound"):
         _magnitude(found[key], key, where)
     if not _is_number(found["seconds"]) or not 0 <= found["seconds"] < math.inf:
