@@ -32,7 +32,7 @@ def requirement(*checks, native=False):
 
 SUITE = Suite(
     name="test", version="1", digest="0" * 64, root=Path("specs"), newest_torch="2.13", withdrawn=False,
-    case_seconds=1, first_call_seconds=1, operators={n: operator(n) for n in ("add", "exp")},
+    case_seconds=1, first_call_seconds=1, compiling=(), operators={n: operator(n) for n in ("add", "exp")},
     levels={
         "bring-up": Level("bring-up", (), "", (requirement("runtime.*"),)),
         "inference": Level("inference", ("bring-up",), "", (requirement("operators.*", native=True),)),

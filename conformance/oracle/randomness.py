@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Draws are repeated until the law is tested on about this many values, and never more often than the second number.
 WANTED_VALUES = 1000
 MOST_DRAWS = 64
+#: How often an operator without a law of its own draws around its centre: each draw is a whole call.
+CENTRED_DRAWS = 32
 #: Two draws of fewer values than this may coincide by chance.
 _COMPARABLE = 16
 
@@ -43,7 +45,7 @@ def judge(
     """
     reseed()
     first = draw()
-    count = draws_for(first.numel()) if centre is None else MOST_DRAWS
+    count = draws_for(first.numel()) if centre is None else CENTRED_DRAWS
     draws = [first, *(draw() for _ in range(count - 1))]
     reseed()
     again = draw()
