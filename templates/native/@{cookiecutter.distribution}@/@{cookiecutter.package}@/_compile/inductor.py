@@ -71,8 +71,7 @@ class Scheduling(CppScheduling):
             declaration = f'extern "C" int {entry}(void* const* buffers, const void* params);\n'
             code.define_kernel(name, body, gpu=False, cpp_definition=declaration)
         else:
-            # async_compile.cpp loads the function of the name `kernel`.
-            body = f"async_compile.cpp(r'''\n{source}{kernels.entry_point(name, 'kernel', arg_types)}''')"
+            body = f"build(async_compile, r'''\n{source}{kernels.entry_point(name, 'kernel', arg_types)}''')"
             code.define_kernel(name, body, gpu=False)
         return name
 
@@ -83,6 +82,7 @@ class _LaunchingWrapper(wrapper.PythonWrapperCodegen):
     def write_header(self) -> None:
         super().write_header()
         self.imports.writeline("from struct import pack")
+        self.imports.writeline("from @{ cookiecutter.package }@._compile.build import build")
         self.imports.writeline("from @{ cookiecutter.package }@._compile.launch import launch")
 
     def make_allocation(
