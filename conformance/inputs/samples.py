@@ -21,16 +21,17 @@ OPINFO = "opinfo"
 PLAN_SEED = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """The arguments of one call: the input first."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    @property
-    def tensors(self) -> list[torch.Tensor]:
-        return tensors((self.args, self.kwargs))
+    @functools.cached_property
+    def tensors(self) -> tuple[torch.Tensor, ...]:
+        """The tensors among the arguments, in order, those in lists included."""
+        return tuple(tensors((self.args, self.kwargs)))
 
     @property
     def size(self) -> int:

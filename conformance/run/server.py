@@ -8,6 +8,7 @@ program in every child, swallows an ImportError of its preload, and loses exit c
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import select
@@ -28,6 +29,7 @@ def preload(registry: str) -> dict[str, Any]:
     Importing OpInfo freezes the flags of `torch.backends`, so that a backend that sets one on import would fail here
     and nowhere else; the freeze is lifted again.
     """
+    gc.disable()  # a million objects that all stay: looking for garbage among them takes a second of these five
     import torch
     from torch.testing._internal import common_methods_invocations
 
@@ -36,6 +38,8 @@ def preload(registry: str) -> dict[str, Any]:
     threads = threading.active_count()
     if threads != 1 or len(list(Path("/proc/self/task").iterdir())) != 1:
         raise RuntimeError("the fork server has more than one thread: forking it is not safe")
+    gc.freeze()  # nor do workers look there, which would also copy the pages that they share
+    gc.enable()
     return {"torch": torch.__version__, "opinfo": len(common_methods_invocations.op_db)}
 
 
@@ -118,3 +122,4 @@ def _die_with_parent() -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to answer
     serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
+    os._exit(0)  # taking the catalogue apart object by object would hold the supervisor up for seconds

@@ -10,17 +10,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IDLE = -1
-PREPARING = -2
-STARTING = -3
+STARTING = -2
+_PREPARING = -3
 
 _NUMBER, _BEGAN = 0, 1
+
+
+def preparing(number: int) -> int:
+    """What a slot says while the inputs of a case are made."""
+    return _PREPARING - number
+
+
+def prepared(number: int) -> int | None:
+    """The case whose inputs are being made, where a slot says so."""
+    return _PREPARING - number if number <= _PREPARING else None
 
 
 class Slot:
     """A page shared by one worker and the supervisor: the number of the running case, and when it began.
 
-    The number indexes the names of the group at hand; IDLE, PREPARING (the host makes inputs) and STARTING (the backend
-    is loaded) are negative. The time is the monotonic clock in nanoseconds, which all processes of a machine share.
+    The number indexes the names of the group at hand; IDLE, STARTING (the backend is loaded) and what `preparing` gives
+    (the host makes inputs) are negative. The time is the monotonic clock in nanoseconds, which all processes of a
+    machine share.
 
     Two aligned 64-bit cells, each written by one store: `struct` packs byte by byte, and a reader that came in between
     would see a time that never was, and kill a worker for it. The time is written first and read last, so that a number

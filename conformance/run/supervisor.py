@@ -117,7 +117,7 @@ class Supervisor:
     def _hear(self, worker: Worker) -> None:
         open_ = worker.reader.receive()
         for message in worker.reader.messages():
-            if "row" in message:
+            if "rows" in message:
                 self._record(worker, message)
             elif "finished" in message:
                 self._finish(worker, set(message["finished"]), "the check made no such case")
@@ -150,7 +150,7 @@ class Supervisor:
     def _assign(self, worker: Worker) -> None:
         if not self._queue:
             return
-        group, done = self._queue.popleft()
+        group, done = self._next()
         worker.group, worker.done = group, done
         task = {
             "check": group.check, "operator": group.operator, "dtype": group.dtype,
@@ -162,17 +162,31 @@ class Supervisor:
             worker.group = None
             self._queue.appendleft((group, done))
 
+    def _next(self) -> tuple[Group, set[int]]:
+        """The first group in the queue; while a compiler is at work elsewhere, the first that needs none.
+
+        What a compiler sets up in a process costs as much as many cases: one worker after the other would pay for it,
+        and both would wait for the same locks of its caches.
+        """
+        if any(self._compiles(worker.group) for worker in self._workers.values()):
+            for place, waiting in enumerate(self._queue):
+                if not self._compiles(waiting[0]):
+                    del self._queue[place]
+                    return waiting
+        return self._queue.popleft()
+
     def _record(self, worker: Worker, message: dict[str, Any]) -> None:
-        row = as_row(message["row"])
-        worker.done.add(message["number"])
         worker.fresh = False
         worker.sick = message["sick"]
-        if worker.sick:
-            problem = (
-                f"afterwards the device no longer adds 1 and 1; the case itself said: {row.outcome}: {row.message}"
-            )
-            row = replace(row, outcome="crash", error=None, bound=None, rung=None, message=problem)
-        self._keep(row)
+        for number, fields in message["rows"]:
+            worker.done.add(number)
+            row = as_row(fields)
+            if worker.sick and number == message["rows"][-1][0]:
+                problem = (
+                    f"afterwards the device no longer adds 1 and 1; the case itself said: {row.outcome}: {row.message}"
+                )
+                row = replace(row, outcome="crash", error=None, bound=None, rung=None, message=problem)
+            self._keep(row)
 
     def _keep(self, row: Row) -> None:
         self.rows[row.case] = row
@@ -197,7 +211,8 @@ class Supervisor:
         if number == slots.STARTING:
             limit = self.limits.start
         else:
-            first = worker.fresh or number == slots.PREPARING or not worker.done or self._compiles(worker)
+            preparing = slots.prepared(number) is not None
+            first = preparing or worker.fresh or not worker.done or self._compiles(worker.group)
             limit = self.limits.case + (self.limits.first_call if first else 0.0)
         if seconds <= limit:
             return
@@ -207,8 +222,8 @@ class Supervisor:
         elif seconds > limit + STACK_DUMP_SECONDS:
             worker.kill(signal.SIGKILL)
 
-    def _compiles(self, worker: Worker) -> bool:
-        return worker.group is not None and any(fnmatchcase(worker.group.check, g) for g in self.limits.compiling)
+    def _compiles(self, group: Group | None) -> bool:
+        return group is not None and any(fnmatchcase(group.check, glob) for glob in self.limits.compiling)
 
     def _bury(self, worker: Worker) -> None:
         """A worker has ended: give the running case its outcome and the rest of its group to another worker."""
@@ -218,23 +233,34 @@ class Supervisor:
             if worker.exit_code != 0:  # exit 0 follows a failure that was told in words
                 self._start_failed(f"the process ended while the backend was loading ({problem})", worker.log_tail())
         elif worker.group is not None:
-            number, _ = worker.slot.read()
             group = worker.group
-            if worker.exit_code != SICK or not worker.sick:
-                if number < 0:
-                    number = next((n for n in range(len(group.names)) if n not in worker.done), 0)
-                if number not in worker.done:
-                    outcome = "timeout" if worker.killed_for else "crash"
-                    message = worker.killed_for or how
-                    tail = "\n".join(worker.log_tail().splitlines()[-12:])
-                    self._keep(_row(group, number, outcome, f"{message}\n{tail}".strip()))
-                    worker.done.add(number)
+            number = _blamed(worker, group)
+            if number is not None and number not in worker.done:
+                outcome = "timeout" if worker.killed_for else "crash"
+                message = worker.killed_for or how
+                tail = "\n".join(worker.log_tail().splitlines()[-12:])
+                self._keep(_row(group, number, outcome, f"{message}\n{tail}".strip()))
+                worker.done.add(number)
             worker.group = None
             if len(worker.done) < len(group.names):
                 self._queue.appendleft((group, worker.done))
         self._forget(worker)
         if self._queue and len(self._workers) < self.count:
             self._spawn()
+
+
+def _blamed(worker: Worker, group: Group) -> int | None:
+    """The case that a dead worker was in: running it, making its inputs, or about to begin with the group.
+
+    None where all cases had ended, and where a worker ended itself because of the device: its last row says so.
+    """
+    if worker.exit_code == SICK and worker.sick:
+        return None
+    number, _ = worker.slot.read()
+    prepared = slots.prepared(number)
+    if prepared is not None:
+        return prepared if prepared < len(group.names) else None
+    return number if number >= 0 else next((n for n in range(len(group.names)) if n not in worker.done), None)
 
 
 def _row(group: Group, number: int, outcome: str, message: str) -> Row:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 2_000
 MAX_REPRO = 6_000
 SICK = 71
+SEND_EVERY_SECONDS = 0.02
 
 
 def main(channel: socket.socket, request: dict[str, Any]) -> None:
@@ -116,9 +117,10 @@ def run_group(
     """Run the cases of one group that are still to do; ends the process when the device has fallen ill."""
     number_of = {name: number for number, name in enumerate(task["names"])}
     done = set(task["done"])
+    outbox = Outbox(channel)
     check, operator, dtype = task["check"], task["operator"], task["dtype"]
     smallest: int | None = None
-    slot.enter(slots.PREPARING)
+    slot.enter(slots.preparing(_first_open(done, 0)))
     try:
         for case in checks[check].cases(context, operator, dtype):
             number = number_of.get(case.name)
@@ -133,15 +135,49 @@ def run_group(
                 smallest = case.size
                 row["repro"] = _repro(case)
             sick = failed and probe is not None and not probe()
-            wire.send(channel, {"row": row, "number": number, "sick": sick})
+            outbox.add(number, row)
             done.add(number)
-            slot.enter(slots.PREPARING)
             if sick:
+                outbox.send(sick=True)
                 os._exit(SICK)
+            slot.enter(slots.preparing(_first_open(done, number)))
     except Exception as error:  # noqa: BLE001 - inputs could not be made: the rest of the group says why
+        outbox.send()
         wire.send(channel, {"broken": _one_line(error), "traceback": traceback.format_exc()[-4_000:]})
         return
+    outbox.send()
     wire.send(channel, {"finished": sorted(done)})
+
+
+class Outbox:
+    """Rows on their way to the supervisor, a few in each message: two processes wake for a message.
+
+    Rows that are lost with the process cost nothing but time: the supervisor has not got them, so their cases run
+    again. The first row of a group goes at once, for with it ends what a first call may take.
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._rows: list[tuple[int, dict[str, Any]]] = []
+        self._sent = 0.0
+
+    def add(self, number: int, row: dict[str, Any]) -> None:
+        self._rows.append((number, row))
+        if time.monotonic() - self._sent >= SEND_EVERY_SECONDS:
+            self.send()
+
+    def send(self, *, sick: bool = False) -> None:
+        if self._rows:
+            wire.send(self._channel, {"rows": self._rows, "sick": sick})
+            self._rows = []
+            self._sent = time.monotonic()
+
+
+def _first_open(done: set[int], number: int) -> int:
+    """The case that is prepared next: the first that is not done, from `number` on."""
+    while number in done:
+        number += 1
+    return number
 
 
 def run_case(context: Context, case: Case, group: tuple[str, str, str]) -> dict[str, Any]:

@@ -21,17 +21,20 @@ class Silent:
     def tick(self, running): ...
 
 
+def _group(script):
+    check, _, acts = script.rpartition("/")
+    names = tuple(f"case-{n:04}" for n in range(len(acts.split(","))))
+    return Group(check or "operators.forward", acts, "any", names)
+
+
 @pytest.fixture
 def run_script(tmp_path, monkeypatch):
-    """Run scripts of acts (see misbehaving.py) and give the supervisor back."""
+    """Run scripts of acts (see misbehaving.py), each perhaps after `check/`, and give the supervisor back."""
     here = str(Path(__file__).parent)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, *filter(None, sys.path)]))
 
     def run(*scripts, workers=2, case_seconds=1.0, listener=None, compiling=(), first_call_seconds=1.0):
-        groups = [
-            Group("operators.forward", script, "any", tuple(f"case-{n:04}" for n in range(len(script.split(",")))))
-            for script in scripts
-        ]
+        groups = [_group(script) for script in scripts]
         request = {
             "profile": asdict(default_profile("cpu")),
             "import": None,

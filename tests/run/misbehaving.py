@@ -6,7 +6,9 @@ import ctypes
 import os
 import signal
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from conformance.checks.contract import Case, Judgement
 
@@ -60,8 +62,23 @@ def detached_child():
     return ok()
 
 
+def alone():
+    """Passes unless another process is in this function at the same time."""
+    try:
+        LOCK.touch(exist_ok=False)
+    except FileExistsError:
+        return Judgement("wrong", error=1.0, bound=0.0, rung="exact")
+    time.sleep(0.3)
+    LOCK.unlink()
+    return ok()
+
+
+LOCK = Path(tempfile.gettempdir()) / "alone"
+
 ACTS = {
     "ok": ok,
+    "ok-then-abort": ok,
+    "alone": alone,
     "segfault": segfault,
     "abort": abort,
     "leave": leave,
@@ -83,9 +100,13 @@ class Acts:
         for number, act in enumerate(operator.split(",")):
             if act == "unmakable":
                 raise ValueError("inputs cannot be made")
+            if act == "abort-preparing":
+                os.abort()
             if act != "absent-case":
                 yield Case(f"case-{number:04}", None, None, 1, ACTS[act], lambda: "import torch\n")
+            if act == "ok-then-abort":
+                os.abort()
 
 
 def all_checks():
-    return {"operators.forward": Acts()}
+    return {"operators.forward": Acts(), "compile.smoke": Acts()}

@@ -25,6 +25,15 @@ def test_a_crash_costs_its_own_case_only(run_script, act, message):
     assert message in only(supervisor, "crash").message
 
 
+def test_a_crash_while_inputs_are_made_costs_the_cases_that_wait_for_them(run_script):
+    supervisor = run_script("ok,ok,ok,abort-preparing,ok")
+    assert outcomes(supervisor) == ["pass", "pass", "pass", "crash", "crash"]
+
+
+def test_a_crash_after_the_last_case_is_no_case_s(run_script):
+    assert outcomes(run_script("ok,ok,ok-then-abort")) == ["pass", "pass", "pass"]
+
+
 def test_a_hang_that_blocks_every_signal_costs_its_own_case_only(run_script):
     supervisor = run_script("ok,deaf-loop,ok")
     assert outcomes(supervisor) == ["pass", "timeout", "pass"]
@@ -35,6 +44,14 @@ def test_a_case_that_compiles_has_the_time_of_a_first_call(run_script):
     assert outcomes(run_script("ok,nap,ok", first_call_seconds=20)) == ["pass", "timeout", "pass"]
     patient = run_script("ok,nap,ok", first_call_seconds=20, compiling=("operators.*",))
     assert outcomes(patient) == ["pass", "pass", "pass"]
+
+
+def test_compilers_work_one_at_a_time_while_anything_else_is_to_do(run_script, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    supervisor = run_script(
+        "compile.smoke/alone", "compile.smoke/alone,alone", "nap,ok", case_seconds=5, compiling=("compile.*",)
+    )
+    assert set(outcomes(supervisor)) == {"pass"}
 
 
 def test_sys_exit_and_huge_exceptions_are_errors_of_their_case(run_script):
