@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch._inductor.async_compile import get_compile_threads
 from torch._inductor.codecache import CppCodeCache, LambdaFuture
+from torch._inductor.utils import clear_on_fresh_cache
 
 if TYPE_CHECKING:
     from torch._inductor.async_compile import AsyncCompile
 
 
+@clear_on_fresh_cache
 class KernelCache(CppCodeCache):
     """Inductor's cache of C++ libraries, with the header of all kernels compiled once: most of the time goes there."""
 
     cache: ClassVar[dict[str, Any]] = {}
+    cache_clear = staticmethod(cache.clear)
 
     @classmethod
     def _get_uncompiled_header(cls, _device: str) -> str:

@@ -45,12 +45,22 @@ void transfer(const at::Tensor& dst, const at::Tensor& src, @{ cookiecutter.devi
 
 void synchronize(c10::DeviceIndex device) { @{ cookiecutter.DEVICE }@_CHECK(@{ cookiecutter.device }@StreamSynchronize(current_driver_stream(device))); }
 
+// One block to one block, so that no kernel and no second block is needed.
+bool is_plain(const at::Tensor& dst, const at::Tensor& src) {
+  return dst.is_contiguous() && dst.scalar_type() == src.scalar_type() && dst.sizes() == src.sizes() &&
+      dst.is_conj() == src.is_conj() && dst.is_neg() == src.is_neg();
+}
+
 void host_to_device(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   const c10::DeviceIndex device = dst.device().index();
   const at::Tensor host = dense(src);
-  const at::Tensor staged = new_dense(src, dst.device());
-  transfer(staged, host, @{ cookiecutter.DEVICE }@_MEMCPY_HOST_TO_DEVICE, device);
-  copy_on_device(dst, with_bits_of(staged, src));
+  if (is_plain(dst, src)) {
+    transfer(as_stored(dst), host, @{ cookiecutter.DEVICE }@_MEMCPY_HOST_TO_DEVICE, device);
+  } else {
+    const at::Tensor staged = new_dense(src, dst.device());
+    transfer(staged, host, @{ cookiecutter.DEVICE }@_MEMCPY_HOST_TO_DEVICE, device);
+    copy_on_device(dst, with_bits_of(staged, src));
+  }
   // Only pinned memory waits for the stream when it is freed; all other host memory has to be waited for here.
   if (!non_blocking || !@{ cookiecutter.device }@IsHostPinned(host.const_data_ptr())) {
     synchronize(device);
@@ -60,9 +70,7 @@ void host_to_device(const at::Tensor& dst, const at::Tensor& src, bool non_block
 void device_to_host(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   const c10::DeviceIndex device = src.device().index();
   const at::Tensor staged = dense(src);
-  const bool direct = dst.is_contiguous() && dst.scalar_type() == src.scalar_type() && dst.sizes() == src.sizes() &&
-      dst.is_conj() == src.is_conj() && dst.is_neg() == src.is_neg();
-  if (direct) {
+  if (is_plain(dst, src)) {
     transfer(as_stored(dst), staged, @{ cookiecutter.DEVICE }@_MEMCPY_DEVICE_TO_HOST, device);
     if (!non_blocking || !@{ cookiecutter.device }@IsHostPinned(dst.const_data_ptr())) {
       synchronize(device);

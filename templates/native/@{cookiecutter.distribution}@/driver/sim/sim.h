@@ -79,9 +79,11 @@ struct @{ cookiecutter.device }@Stream_s {
 
  private:
   void work();
+  void run_next(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable work_; // for the thread: a task was added
+  std::condition_variable done_; // for whoever waits: a task has ended
   std::deque<std::function<@{ cookiecutter.device }@Status()>> tasks_;
   bool started_ = false;
   bool busy_ = false;

@@ -38,33 +38,42 @@ void @{ cookiecutter.device }@Stream_s::enqueue(std::function<@{ cookiecutter.de
       std::thread(&@{ cookiecutter.device }@Stream_s::work, this).detach(); // streams live as long as the process
     }
   }
-  changed_.notify_all();
+  work_.notify_one();
 }
 
 void @{ cookiecutter.device }@Stream_s::work() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return !tasks_.empty(); });
-    std::function<@{ cookiecutter.device }@Status()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    const @{ cookiecutter.device }@Status status = task();
-    task = nullptr; // release what it holds before anyone is told that it is done
-    lock.lock();
-    busy_ = false;
-    if (status != @{ cookiecutter.DEVICE }@_SUCCESS && error_ == @{ cookiecutter.DEVICE }@_SUCCESS) {
-      error_ = status;
-    }
-    if (tasks_.empty()) {
-      changed_.notify_all();
-    }
+    work_.wait(lock, [this] { return !tasks_.empty() && !busy_; });
+    run_next(lock);
   }
 }
 
+void @{ cookiecutter.device }@Stream_s::run_next(std::unique_lock<std::mutex>& lock) {
+  std::function<@{ cookiecutter.device }@Status()> task = std::move(tasks_.front());
+  tasks_.pop_front();
+  busy_ = true;
+  lock.unlock();
+  const @{ cookiecutter.device }@Status status = task();
+  task = nullptr; // release what it holds before anyone is told that it is done
+  lock.lock();
+  busy_ = false;
+  if (status != @{ cookiecutter.DEVICE }@_SUCCESS && error_ == @{ cookiecutter.DEVICE }@_SUCCESS) {
+    error_ = status;
+  }
+  done_.notify_all();
+}
+
+// Whoever waits lends a hand: to wake the stream's thread takes longer than most tasks.
 @{ cookiecutter.device }@Status @{ cookiecutter.device }@Stream_s::synchronize() {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
+  while (busy_ || !tasks_.empty()) {
+    if (busy_) {
+      done_.wait(lock);
+    } else {
+      run_next(lock);
+    }
+  }
   return std::exchange(error_, @{ cookiecutter.DEVICE }@_SUCCESS);
 }
 
