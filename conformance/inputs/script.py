@@ -11,7 +11,7 @@ import torch
 from conformance.inputs.catalogue import public_name
 from conformance.inputs.samples import OPINFO, planned_seed, seed_of
 from conformance.inputs.transport import flat_storage
-from conformance.inputs.tree import is_size
+from conformance.inputs.tree import is_size, tensors
 
 if TYPE_CHECKING:
     from conformance.inputs.samples import Sample
@@ -43,6 +43,8 @@ def write(
         body = []
     got, expected = (_shown(call, result) for call in calls)
     lines = [f"import torch{', ' + module if module else ''}"]
+    if any(t.dtype.is_floating_point or t.dtype.is_complex for t in tensors(result)):
+        lines.append(f"torch.set_printoptions(precision={16 if dtype in ('float64', 'complex128') else 9})")
     if re.search(r"\b(nan|inf)\b", "\n".join([*body, *calls])):
         lines.append("from math import inf, nan")
     if name is None or "**kwargs" in calls[0]:

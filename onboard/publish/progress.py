@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PLAIN_EVERY_SECONDS = 5.0
+#: The rate is that of the last seconds: the first cases of a run are few and slow.
+WINDOW_SECONDS = 20.0
+#: No time left is told before this part of the cases is done.
+TELLING = 0.05
 LIVE_EVERY_SECONDS = 0.25
 SHOWN_FAILURES = 8
 
@@ -33,7 +37,12 @@ class Tally:
     failed: int = 0
     by_family: Counter[str] = field(default_factory=Counter)
     failing: Counter[str] = field(default_factory=Counter)
-    began: float = field(default_factory=time.monotonic)
+    _marks: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def begin(self, total: int) -> None:
+        """The device is ready: what comes counts."""
+        self.total = total
+        self._marks = deque([(time.monotonic(), 0)])
 
     def count(self, row: Row) -> None:
         family = self.family(row)
@@ -47,17 +56,23 @@ class Tally:
         return self.family_of.get(row.operator, row.check) if row.check.startswith("operators.") else row.check
 
     def rate(self) -> float:
-        """Cases per second since the device was ready."""
-        elapsed = time.monotonic() - self.began
-        return self.done / elapsed if elapsed > 0 else 0.0
-
-    def left(self) -> str:
-        """The time left at the present rate, in words."""
-        rate = self.rate()
-        return f"about {round((self.total - self.done) / rate)} s left" if rate > 0 else "no estimate yet"
+        """Cases per second of late."""
+        now = time.monotonic()
+        self._marks.append((now, self.done))
+        while len(self._marks) > 2 and self._marks[1][0] <= now - WINDOW_SECONDS:
+            self._marks.popleft()
+        then, done = self._marks[0]
+        return (self.done - done) / (now - then) if now > then else 0.0
 
     def line(self) -> str:
-        return f"{self.done} of {self.total} cases, {self.failed} failing, {self.rate():.0f}/s, {self.left()}"
+        """How far the run is, and the time left at the present rate."""
+        if not self.total:
+            return "starting the device"
+        rate = self.rate()
+        left = "no estimate yet"
+        if rate > 0 and self.done >= TELLING * self.total:
+            left = f"about {round((self.total - self.done) / rate)} s left"
+        return f"{self.done} of {self.total} cases, {self.failed} failing, {rate:.0f}/s, {left}"
 
 
 class PlainProgress:
@@ -69,7 +84,7 @@ class PlainProgress:
         self._mark = simulated
 
     def started(self, planned: int, environment: dict[str, Any]) -> None:
-        self._tally.total, self._tally.began = planned, time.monotonic()
+        self._tally.begin(planned)
         device = environment.get("device", {}).get("type", "?")
         console.say(f"{self._mark}running {planned} cases on {device} with torch {environment.get('torch')}")
 
@@ -79,7 +94,7 @@ class PlainProgress:
     def tick(self, running: list[str]) -> None:
         if time.monotonic() - self._last >= PLAIN_EVERY_SECONDS:
             self._last = time.monotonic()
-            console.say(f"{self._tally.line()}; now {', '.join(running) or 'starting'}")
+            console.say("; now ".join([self._tally.line(), *([", ".join(running)] if running else [])]))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -101,7 +116,7 @@ class LiveProgress:
         self._live.start()
 
     def started(self, planned: int, environment: dict[str, Any]) -> None:  # noqa: ARG002 - the seam is shared
-        self._tally.total, self._tally.began = planned, time.monotonic()
+        self._tally.begin(planned)
 
     def row(self, row: Row) -> None:
         self._tally.count(row)

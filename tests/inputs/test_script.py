@@ -48,6 +48,13 @@ def test_scripts_of_cases_print_both_answers(context, operator, dtype):
         assert [line.split()[0] for line in lines] == ["got", "expected"], text
 
 
+def test_scripts_print_what_the_last_place_differs_in():
+    one = torch.ones(2)
+    neighbour = torch.nextafter(one, one * 2)
+    got, other = (executed(written("neg", Sample((v,), {}), 0, "float32", result=-v))[0] for v in (one, neighbour))
+    assert got.splitlines()[0] != other.splitlines()[0]
+
+
 def written(operator, sample, ordinal, dtype, result=None):
     return script.write(operator, sample, ordinal, dtype, device="cpu", module=None, seed=SEED, wide=False,
                         result=result)  # fmt: skip

@@ -11,6 +11,7 @@ from conformance.findings import Finding
 from conformance.report import FamilyLine, Report
 from conformance.results import OUTCOMES
 from conformance.verdict import LevelVerdict
+from onboard.publish import progress
 from onboard.publish.page import render_page
 from onboard.publish.terminal import report_lines, verdict_line
 
@@ -92,3 +93,20 @@ def test_the_page_shows_what_the_terminal_shows(report):
 
 def test_a_clean_report_has_no_finding(report):
     assert "no planned case failed" in render_page(replace(report, findings=()))
+
+
+def test_the_time_left_is_told_by_the_rate_of_late_and_not_before_there_is_one(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    tally = progress.Tally({}, {})
+    assert tally.line() == "starting the device"
+    tally.begin(1000)
+    assert "no estimate yet" in tally.line()
+    now[0] += 30  # the first cases are slow
+    tally.done = 40
+    assert tally.line() == "40 of 1000 cases, 0 failing, 1/s, no estimate yet"
+    for _ in range(6):
+        now[0] += 5
+        tally.done += 100
+        line = tally.line()
+    assert line == "640 of 1000 cases, 0 failing, 20/s, about 18 s left"
