@@ -125,9 +125,7 @@ def summarize(
 ) -> Report:
     """Derive the report from the rows; nothing in it is measured anew. `began` is Unix time, `seconds` wall time."""
     levels = judge_levels(suite, plan, rows, (*selection.judged, *selection.previewed), complete=complete)
-    verdict = overall(levels, selection.judged, rows, narrowed=selection.narrowed)
-    if not complete and verdict == "pass":
-        verdict = "incomplete"
+    verdict = overall(levels, selection.judged, rows, narrowed=selection.narrowed, complete=complete)
     return Report(
         verdict=verdict,
         levels=levels,
@@ -151,7 +149,7 @@ def summarize(
         unjudged_operators=_unjudged(rows),
         families=_families(suite, rows),
         findings=tuple(findings),
-        next=_next(rows, findings, verdict, selection, out),
+        next=_next(rows, findings, verdict, selection, out) if complete or findings else "run it again, to the end",
         backend=backend,
         started=_iso(began),
         finished=_iso(began + seconds),

@@ -144,8 +144,16 @@ def _explain(reasons: Counter[str], *, frozen: bool, required: int) -> tuple[str
     return tuple(told)
 
 
-def overall(levels: Mapping[str, LevelVerdict], judged: Sequence[str], rows: Sequence[Row], *, narrowed: bool) -> str:
-    """One verdict for a run: that of the judged levels, or of the selected cases alone where the plan was narrowed."""
+def overall(
+    levels: Mapping[str, LevelVerdict], judged: Sequence[str], rows: Sequence[Row], *,
+    narrowed: bool, complete: bool = True,
+) -> str:  # fmt: skip
+    """One verdict for a run: that of the judged levels, or of the selected cases alone where the plan was narrowed.
+
+    What a run that was broken off (`complete` is False) did not reach is no failure, and keeps it from passing.
+    """
     if narrowed:
-        return "fail" if any(row.outcome in FAILING for row in rows) else "incomplete"
-    return worst(levels[name].verdict for name in judged)
+        failing = FAILING if complete else FAILING - {"missing"}
+        return "fail" if any(row.outcome in failing for row in rows) else "incomplete"
+    verdict = worst(levels[name].verdict for name in judged)
+    return "incomplete" if verdict == "pass" and not complete else verdict

@@ -129,6 +129,14 @@ def test_overall_counts_judged_levels_only():
     assert overall(levels, ["bring-up"], rows(), narrowed=True) == "incomplete"
 
 
+def test_what_a_broken_off_run_did_not_reach_is_no_failure_and_no_pass():
+    given = rows(changes={next(iter(rows())).case: {"outcome": "missing"}})
+    held = judge(rows(), complete=False)
+    assert overall(held, ["bring-up"], rows(), narrowed=False, complete=False) == "incomplete"
+    assert overall(held, ["bring-up"], given, narrowed=True, complete=False) == "incomplete"
+    assert overall(held, ["bring-up"], given, narrowed=True) == "fail"
+
+
 @pytest.mark.parametrize(
     ("error", "bound", "inside"),
     [(0.0, 0.0, True), (1.0, 1.0, True), (1.1, 1.0, False), ("nan", 1.0, False), (0.0, "inf", False),

@@ -72,9 +72,10 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     prepare_folder(options.out)
     began = time.time()
     supervisor, interrupted = _run(options, suite, profile, chosen, watch(suite, chosen, profile.simulated))
-    rows = join(chosen.groups, supervisor.rows)
+    rows = join(chosen.groups, supervisor.rows, "the run was broken off" if interrupted else "no result came back")
+    reached = [row for row in rows if not interrupted or row.outcome != "missing"]
     report = summarize(
-        suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(rows),
+        suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(reached),
         environment=supervisor.environment, began=began, seconds=time.time() - began, complete=not interrupted,
         out=options.out, backend=distribution_version(profile),
     )  # fmt: skip
@@ -117,8 +118,8 @@ def in_order(groups: tuple[Group, ...]) -> list[Group]:
     return sorted(groups, key=key)
 
 
-def join(groups: tuple[Group, ...], rows: dict[str, Row]) -> list[Row]:
-    """Exactly one row for each planned case, sorted by id: what has no result is `missing`."""
+def join(groups: tuple[Group, ...], rows: dict[str, Row], why: str) -> list[Row]:
+    """Exactly one row for each planned case, sorted by id: what has no result is `missing`, and says why."""
     joined = []
     for group in groups:
         for case in group.cases():
@@ -127,7 +128,7 @@ def join(groups: tuple[Group, ...], rows: dict[str, Row]) -> list[Row]:
                 dtype = None if group.dtype == "any" else group.dtype
                 row = results.Row(
                     case, group.check, group.operator, None, dtype, None, None, "missing", None, None, None, None, 0.0,
-                    "planned, but no result came back",
+                    f"planned, but {why}",
                 )  # fmt: skip
             joined.append(row)
     return sorted(joined, key=lambda r: r.case)

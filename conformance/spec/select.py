@@ -10,8 +10,6 @@ from conformance.errors import UsageError
 from conformance.spec.suite import Suite, require_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from conformance.device.profile import Profile
     from conformance.spec.levels import Level
     from conformance.spec.plan import Group, Plan
@@ -50,16 +48,18 @@ def select(
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
     groups = plan.groups if narrowed and not levels else required_groups(suite, plan, wanted)
     if checks:
-        groups = _narrow("check", groups, checks, lambda g: g.check)
+        known = _matching("check", checks, {g.check for g in plan.groups})
+        groups = tuple(g for g in groups if g.check in known)
     if ops:
-        groups = _narrow("operator", groups, ops, lambda g: g.operator)
+        known = _matching("operator", ops, {g.operator for g in plan.groups})
+        groups = tuple(g for g in groups if g.operator in known)
     if dtypes:
         require_known("dtype", list(dtypes), sorted({g.dtype for g in plan.groups} - {"any"}))
         groups = tuple(g for g in groups if g.dtype in dtypes)
     if not groups:
         raise UsageError(
             "the selection selects nothing",
-            hint="each glob matches something, but no group matches all of them: see `onboard spec list`",
+            hint="each of --level, --checks, --ops and --dtypes matches something, but nothing matches them all",
         )
     return Selection(groups, judged, previewed, narrowed)
 
@@ -99,9 +99,11 @@ def covers(suite: Suite, level: Level, group: Group, *, native: bool = False) ->
     )
 
 
-def _narrow(kind: str, groups: tuple[Group, ...], glob: str, key: Callable[[Group], str]) -> tuple[Group, ...]:
-    names = sorted({key(g) for g in groups})
+def _matching(kind: str, glob: str, names: set[str]) -> set[str]:
+    """The names that match; where none does, those that do without their namespace, as `relu` does."""
     matching = {name for name in names if fnmatchcase(name, glob)}
     if not matching:
-        require_known(kind, [glob], names)
-    return tuple(g for g in groups if key(g) in matching)
+        matching = {name for name in names if fnmatchcase(name.rpartition(".")[2], glob)}
+    if not matching:
+        require_known(kind, [glob], sorted({*names, *(name.rpartition(".")[2] for name in names)}))
+    return matching
