@@ -15,7 +15,9 @@ from torch._inductor import config as inductor_config
 from torch._inductor.utils import run_and_get_code
 from torch.nn import functional
 
+from @{ cookiecutter.package }@ import _C
 from @{ cookiecutter.package }@._compile.launch import launch
+from @{ cookiecutter.package }@._compile.passes import @{ cookiecutter.class_name }@Pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -293,6 +295,12 @@ def test_a_failing_kernel_is_an_error_of_the_stream() -> None:
 def test_the_other_wrappers(wrapper: str, dynamic: bool) -> None:
     with inductor_config.patch({wrapper: True}):
         assert_as_float64(model, *map(torch.randn, MODEL_INPUTS), dynamic=dynamic)
+
+
+def test_what_another_installation_compiled_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = @{ cookiecutter.class_name }@Pass().uuid()
+    monkeypatch.setattr(_C, "__file__", "/elsewhere/_C.so")
+    assert @{ cookiecutter.class_name }@Pass().uuid() != before
 
 
 def test_the_interface_answers_everything_that_dynamo_may_ask() -> None:

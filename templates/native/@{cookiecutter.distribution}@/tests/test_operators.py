@@ -142,8 +142,8 @@ def test_in_place_and_out():
     check(lambda a, b: a.t().add_(b.t()).t(), left, right)
     check(lambda a, b: torch.mul(a, b, out=torch.empty_like(a, dtype=torch.float64)), left, right)
     check(lambda a, b: torch.mm(a, b.t(), out=torch.empty(3, 3, device=a.device).t()), left, right)
-    square = torch.ones(3, 3)
-    check(lambda a: torch.mm(a, a, out=a), square)
+    square = ship(torch.ones(3, 3))  # no check: what the CPU makes of this depends on its matrix library
+    assert torch.equal(torch.mm(square, square, out=square).cpu(), torch.full((3, 3), 3.0))
     with pytest.raises(RuntimeError, match="result type Float can't be cast"):
         torch.add(ship(left), ship(right), out=torch.empty(3, 4, dtype=torch.int64, device="@{ cookiecutter.device }@"))
 

@@ -25,8 +25,12 @@ _LAUNCH = """
 static void launch(int (*kernel)(void* const*, const void*), void* const* buffers, int count, const void* params,
                    size_t bytes, int device) {{
     using Launch = const char* (*)(int (*)(void* const*, const void*), void* const*, int, const void*, size_t, int);
-    static const auto function = reinterpret_cast<Launch>(
-        dlsym(dlopen("{library}", RTLD_NOW | RTLD_NOLOAD), "@{ cookiecutter.package }@_launch"));
+    static void* const library = dlopen("{library}", RTLD_NOW | RTLD_NOLOAD);
+    static const auto function =
+        reinterpret_cast<Launch>(library == nullptr ? nullptr : dlsym(library, "@{ cookiecutter.package }@_launch"));
+    if (function == nullptr) {{
+        throw std::runtime_error("{library} isn't the library of @{ cookiecutter.device }@ that this process has loaded");
+    }}
     if (const char* error = function(kernel, buffers, count, params, bytes, device)) {{
         throw std::runtime_error(std::string("@{ cookiecutter.device }@ driver: ") + error);
     }}

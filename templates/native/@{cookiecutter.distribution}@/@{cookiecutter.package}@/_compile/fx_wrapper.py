@@ -55,6 +55,10 @@ class _LaunchingConverter(wrapper_fxir.FxConverter):
 class WrapperFxCodegen(wrapper_fxir.WrapperFxCodegen):
     """Writes the FX graph that runs a compiled graph."""
 
+    def write_header(self) -> None:
+        super().write_header()
+        self.imports.writeline("from @{ cookiecutter.package }@._compile.build import build")
+
     def _generate(self, is_inference: bool) -> tuple[FileBackedGraphModule, None]:  # noqa: FBT001 (as inherited)
         self.run_wrapper_ir_passes(is_inference)
         module = _LaunchingConverter(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphModulePass, get_hash_for_files
+
+import @{ cookiecutter.package }@._C as _C
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +33,12 @@ class @{ cookiecutter.class_name }@Pass(CustomGraphModulePass):
         gm.graph.lint()
 
     def uuid(self) -> bytes:
-        """Key of what this pass does, for Inductor's cache of compiled graphs."""
-        return get_hash_for_files((__file__,))
+        """Key of all that writes code for this device and of the library that the code calls, for Inductor's caches.
+
+        They outlive an installation: without the key, code that another version wrote would be run.
+        """
+        writers = sorted(str(path) for path in Path(__file__).parent.glob("*.py"))
+        return get_hash_for_files(tuple(writers), extra=_C.__file__)
 
 
 def _reduce_flat(node: fx.Node) -> None:
