@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -41,6 +42,14 @@ def _files(package, pattern):
 def test_every_python_file_parses(package):
     for path in _files(package, "*.py"):
         ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@pytest.mark.parametrize("command", [("check",), ("format", "--check")])
+def test_the_package_holds_to_its_own_rules_of_style(tmp_path, torch_version, command):
+    package = render(templates_dir() / "native", complete({"device": "trn"}), torch_version, tmp_path)
+    ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", str(package.folder)]
+    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_toml_file_parses_and_holds_the_text_as_it_was_given(package):

@@ -78,13 +78,15 @@ class CppWrapperCodegen(CppWrapperCpu):
         call = kernels.split_call(call_args, details["arg_types"])
         addresses = ", ".join(f"{buffer}.data_ptr()" for buffer in call.buffers)
         fields = " ".join(kernels.fields(details["arg_types"]))
-        self.writelines([
+        launched = f"&{kernel_name}_entry, buffers, {len(call.buffers)}, &params, sizeof params, {device.index or 0}"
+        lines = [
             "{",
             f"void* const buffers[] = {{{addresses}}};",
             f"const struct {{ {fields} }} params{{{', '.join(call.values)}}};",
-            f"launch(&{kernel_name}_entry, buffers, {len(call.buffers)}, &params, sizeof params, {device.index or 0});",
+            f"launch({launched});",
             "}",
-        ])
+        ]
+        self.writelines(lines)
 
     def generate_extern_kernel_out(self, node: ir.ExternKernelOut) -> None:
         """Call an operator that writes to a buffer that exists."""
