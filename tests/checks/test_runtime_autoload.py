@@ -78,6 +78,17 @@ def test_a_guarded_package_passes(judged, order):
     assert (found.outcome, found.message) == ("pass", "")
 
 
+@pytest.mark.parametrize("order", ["torch-first", "package-first", "disabled"])
+def test_another_backend_that_is_installed_is_not_held_against_it(judged, tmp_path, order):
+    (tmp_path / "other_accel.py").write_text("raise RuntimeError('of the other')\n")
+    info = tmp_path / "other_accel-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-accel\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[torch.backends]\nother_accel = other_accel:_autoload\n")
+    found = judged(GUARDED, order)
+    assert (found.outcome, found.message) == ("pass", "")
+
+
 @pytest.mark.parametrize(
     ("text", "order", "message"),
     [

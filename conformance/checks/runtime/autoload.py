@@ -37,6 +37,14 @@ assert found.cpu().tolist() == [1.0, 2.0], f"the values are {{{{found.cpu().toli
 print("{_DONE}")
 """
 
+#: Runs first where other backends are installed: torch would load them all, and has room for one of them.
+_ALONE = """import importlib.metadata
+installed = importlib.metadata.entry_points
+def entry_points(**wanted):  # without the other backends that are installed: {others}
+    return [e for e in installed(**wanted) if e.group != "torch.backends" or e.module.split(".")[0] == "{package}"]
+importlib.metadata.entry_points = entry_points
+"""
+
 #: What a fresh interpreter runs. `{module}` is the backend's package, `{device}` its device string.
 _SCRIPTS = {
     "torch-first": "import torch\n" + _USE,
@@ -112,7 +120,15 @@ def script(profile: Profile, order: str) -> str:
     """Write what the interpreter runs; raises ValueError for a profile without a package."""
     if profile.import_module is None:
         raise ValueError(f"the profile {profile.name} names no package")
-    return _SCRIPTS[order].format(module=profile.import_module, device=profile.device)
+    package = profile.import_module.partition(".")[0]
+    others = sorted(backends() - {package})
+    alone = _ALONE.format(package=package, others=", ".join(others)) if others else ""
+    return alone + _SCRIPTS[order].format(module=profile.import_module, device=profile.device)
+
+
+def backends() -> set[str]:
+    """The packages that torch loads by itself."""
+    return {entry.module.partition(".")[0] for entry in entry_points(group="torch.backends")}
 
 
 def not_applicable(profile: Profile, device: torch.device) -> str | None:
@@ -122,7 +138,7 @@ def not_applicable(profile: Profile, device: torch.device) -> str | None:
     if profile.import_module is None:
         return "the profile names no package to autoload"
     package = profile.import_module.partition(".")[0]
-    if not any(entry.module.partition(".")[0] == package for entry in entry_points(group="torch.backends")):
+    if package not in backends():
         return f"{package} has no torch.backends entry point"
     return None
 
