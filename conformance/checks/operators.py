@@ -197,11 +197,8 @@ class Run:
             same_bytes(after, before) for after, before in zip(fetch(sent.tensors), laid.tensors, strict=True)
         ] if count else []  # fmt: skip
         finding = judge.judge(self.trial, got, untouched)
-        ratio = judge.host_ratio(self.trial, laid) if finding.outcome == "wrong" and self.oracle.host_off else 0.0
-        if ratio > 1:
-            reason = f"the host misses the bound as well, {ratio:.3g} times: {self.oracle.host_off}"
-            return replace(finding, unjudged=reason)
-        return finding
+        excuse = judge.excuse(self.trial, laid, finding)
+        return finding if excuse is None else replace(finding, unjudged=excuse)
 
     def _view_problem(self, found: list[Any], sent: Sample) -> str | None:
         if self.layout != PLAIN:

@@ -101,7 +101,20 @@ def _plain(got: Any, want: Any, host: Any) -> Measure:
     return Measure("exact", float(not same), 0.0, "" if same else f"{got!r} where {host!r} is due")
 
 
-def host_ratio(trial: Trial, laid: Sample) -> float:
-    """By how much the host's own kernel misses the bound on the sample as it was laid out; 0 where it is inside."""
-    finding = judge(trial, evaluate(trial.function, clone(laid)), [not changed for changed in trial.changed])
-    return finding.measure.ratio if finding.outcome == "wrong" else 0.0
+#: How much further from the answer than the host a device may be where the host misses the bound itself.
+BEYOND_HOST = 4.0
+
+
+def excuse(trial: Trial, laid: Sample, finding: Finding) -> str | None:
+    """Why a wrong answer is left unjudged: the host's kernel is known to miss the bound, and does on this sample too.
+
+    None where nothing is known of the host, where it is inside the bound, and where the device is so much further out
+    that the host explains nothing.
+    """
+    known = trial.oracle.host_off
+    if finding.outcome != "wrong" or known is None:
+        return None
+    host = judge(trial, evaluate(trial.function, clone(laid)), [not changed for changed in trial.changed])
+    if host.outcome != "wrong" or not finding.measure.ratio <= BEYOND_HOST * host.measure.ratio:
+        return None
+    return f"the host misses the bound as well, {host.measure.ratio:.3g} times: {known}"

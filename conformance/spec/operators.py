@@ -34,9 +34,9 @@ class Oracle:
     left open altogether). `reference`: the same call in float64, or the `host`'s own kernel at the same dtype, for
     what is defined by the format. `law` names the distribution of a random operator. `ties` says how indices relate to
     the input where tying values leave them open. `host_off` says why the host's kernel is known to miss the bound: a
-    case in which it does, and in which the device is wrong as well, is then not judged. `rounds`: the format in which
-    the conditioned rung lets inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms, so
-    that every element has the bound of the largest. `why` is required where nothing is judged.
+    case in which it does, and in which the device is not much further off, is then not judged. `rounds`: the format in
+    which the conditioned rung lets inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms,
+    so that every element has the bound of the largest. `why` is required where nothing is judged.
     """
 
     rung: str

@@ -5,6 +5,8 @@ import torch
 
 from conformance.inputs.samples import Sample
 from conformance.oracle import judge as judging
+from conformance.oracle.compare import Measure
+from conformance.oracle.judge import Finding
 from conformance.oracle.reference import evaluate, promote, wide_reference
 from conformance.oracle.trial import HostError, Trial, same_bytes
 from conformance.spec.operators import Oracle
@@ -95,9 +97,27 @@ def test_results_that_are_no_tensors_are_equal(got, host, outcome):
     assert judging._plain(got, host, host).error == outcome
 
 
-def test_a_host_inside_the_bound_excuses_nothing():
-    found = trial(torch.neg, X)
-    assert judging.host_ratio(found, found.sample) == 0
+HOST_OFF = Oracle("exact", host_off="it rounds twice")
+
+
+@pytest.mark.parametrize(
+    ("device", "host", "excused"),
+    [(1.5, 1.0, True), (4.0, 1.0, True), (4.5, 1.0, False), (1.0, 0.0, False), (float("nan"), 1.0, False)],
+)
+def test_a_device_is_excused_only_where_the_host_is_about_as_far_off(monkeypatch, device, host, excused):
+    found = trial(torch.neg, X, oracle=HOST_OFF)
+    off = {"device": device, "host": host}
+    measures = {who: Measure("exact", error, 0.5) for who, error in off.items()}
+    monkeypatch.setattr(judging, "judge", lambda *_: Finding(measures["host"]))
+    said = judging.excuse(found, found.sample, Finding(measures["device"]))
+    assert (said is not None) == excused
+    if excused:
+        assert said == "the host misses the bound as well, 2 times: it rounds twice"
+
+
+def test_nothing_known_of_the_host_excuses_nothing():
+    found = trial(torch.neg, X, oracle=Oracle("exact"))
+    assert judging.excuse(found, found.sample, Finding(Measure("exact", 1.0, 0.5))) is None
 
 
 def test_bytes_are_compared_with_their_surroundings():
