@@ -24,4 +24,6 @@ def render_page(report: Report) -> str:
     )
     environment.filters["visible"] = visible
     template = environment.get_template("summary.html")
-    return template.render(report=report, outcomes=OUTCOMES, executions=EXECUTIONS)
+    seen = [outcome for outcome in OUTCOMES if report.outcomes[outcome]]
+    unseen = [outcome for outcome in OUTCOMES if not report.outcomes[outcome]]
+    return template.render(report=report, outcomes=seen, unseen=unseen, executions=EXECUTIONS)

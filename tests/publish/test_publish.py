@@ -91,6 +91,13 @@ def test_the_page_shows_what_the_terminal_shows(report):
     assert page.count('scope="row"') == 3
 
 
+def test_an_outcome_that_no_case_had_is_named_and_takes_no_column(report):
+    page = render_page(report)
+    assert '<th scope="col">wrong</th>' in page
+    assert '<th scope="col">crash</th>' not in page
+    assert "No case ended as error, crash, timeout, flaky, unsupported, waived, unjudged, missing." in page
+
+
 def test_a_clean_report_has_no_finding(report):
     assert "no planned case failed" in render_page(replace(report, findings=()))
 
