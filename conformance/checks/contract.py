@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     import torch
 
@@ -53,12 +55,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What every case of a worker shares. `device` is live: the backend is loaded and initialised."""
+    """What every case of a worker shares. `device` is live: the backend is loaded and initialised.
+
+    `around` makes what surrounds each call on the device, and no call on the host: where the self-test puts its faults.
+    """
 
     device: torch.device
     profile: Profile
     suite: Suite
     seed: int
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 class Check(Protocol):

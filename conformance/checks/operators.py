@@ -13,6 +13,7 @@ from conformance.device.execution import observe
 from conformance.inputs import catalogue, script
 from conformance.inputs.layouts import PLAIN, relaid_samples, relay
 from conformance.inputs.samples import PLAN_SEED, Sample, opinfo_samples, seed_of
+from conformance.inputs.special import special_sample
 from conformance.inputs.transport import clone, fetch, names_device, send
 from conformance.inputs.tree import tensors
 from conformance.oracle import judge, laws, metadata, randomness
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 FUNCTION = "function"
 #: The one case of an entry that the host has at no dtype.
 UNSAMPLED = f"unsampled/{PLAIN}/{FUNCTION}"
+#: The case of special values.
+SPECIAL = f"special-0000/{PLAIN}/{FUNCTION}"
 ANY_DTYPE = "any"
 
 
@@ -53,10 +56,12 @@ class Forward:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
         if dtype == ANY_DTYPE:
             return [UNSAMPLED]
-        return [_name(ordinal, layout) for ordinal, layout in _planned(suite.operators[operator], dtype, PLAN_SEED)]
+        spec = suite.operators[operator]
+        names = [_name(ordinal, layout) for ordinal, layout in _planned(spec, dtype, PLAN_SEED)]
+        return names if _special(spec, dtype, PLAN_SEED) is None else [*names, SPECIAL]
 
     def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
-        """One case per sample and layout; the first with elements also observes how the device serves the operator."""
+        """One case per sample and layout, of which one observes how the operator is served; then special values."""
         spec = context.suite.operators[operator]
         if dtype == ANY_DTYPE:
             reason = spec.oracle.why or "the CPU has it at no dtype: there is no answer to compare with"
@@ -73,6 +78,16 @@ class Forward:
                 trial = Trial(function, sample, dtype, spec.oracle_for(dtype))
             run = Run(context, spec, dtype, trial, ordinal, layout, observes=ordinal == observed and layout == PLAIN)
             yield Case(_name(ordinal, layout), layout, FUNCTION, sample.size, run.judgement, run.repro)
+        special = _special(spec, dtype, context.seed)
+        if special is not None:
+            trial = Trial(function, special, dtype, spec.oracle_for(dtype))
+            run = Run(context, spec, dtype, trial, None, PLAIN, observes=False)
+            yield Case(SPECIAL, PLAIN, FUNCTION, special.size, run.judgement, run.repro)
+
+
+def _special(spec: OperatorSpec, dtype: str, seed: int) -> Sample | None:
+    judged = spec.oracle_for(dtype).rung not in ("random", "unjudged")
+    return special_sample(opinfo_samples(spec.name, dtype, seed)) if spec.special and judged else None
 
 
 def _planned(spec: OperatorSpec, dtype: str, seed: int) -> list[tuple[int, str]]:
@@ -115,13 +130,13 @@ def _name(ordinal: int, layout: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of one operator on the device, and its judgement."""
+    """One call of one operator on the device, and its judgement; `ordinal` is that of an OpInfo sample, else None."""
 
     context: Context
     spec: OperatorSpec
     dtype: str
     trial: Trial
-    ordinal: int
+    ordinal: int | None
     layout: str
     observes: bool
 
@@ -171,7 +186,8 @@ class Run:
         return metadata.mismatch(found, host, where, len(found) - len(sent.tensors))
 
     def _call(self, inputs: Sample) -> Any:
-        result = self.trial.function(*inputs.args, **inputs.kwargs)
+        with self.context.around():
+            result = self.trial.function(*inputs.args, **inputs.kwargs)
         synchronize(self.context.device)
         return result
 

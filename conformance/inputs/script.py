@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
 #: Storages of up to this many elements in all are written out; larger ones are drawn anew from OpInfo.
 LITERAL_ELEMENTS = 64
+#: After how many elements special values may begin again: one tensor's, and a second's beside it.
+PERIODS = (8, 64)
 
 
 def write(
-    operator: str, sample: Sample, ordinal: int, dtype: str, *,
+    operator: str, sample: Sample, ordinal: int | None, dtype: str, *,
     device: str, module: str | None, seed: int, wide: bool, result: Any,
 ) -> str:  # fmt: skip
     """The script for one call; `sample` is laid out already, `result` is what the host returns.
+
+    `ordinal` is the place of the sample among OpInfo's; a sample that is none of them (None) must be small enough to be
+    written out, or a ValueError says that there is no script.
 
     `wide`: the expected values are those of float64; else those of the host's own kernel. Pasted into a fresh
     interpreter it prints what the device gives and what is expected.
@@ -32,13 +37,15 @@ def write(
     reference = ("complex128" if dtype.startswith("complex") else "float64") if wide else dtype
     name = public_name(operator)
     try:
-        literals = _literals(sample)
+        literals = _literals(sample, LITERAL_ELEMENTS if ordinal is not None else sample.size)
         calls = [
             _call(name or "entry.op", sample, literals, dtype, target)
             for target in ((device, dtype), ("cpu", reference))
         ]
         body = [f"{storage} = {text}" for storage, text in literals.values()]
     except _NoLiteralError:
+        if ordinal is None:
+            raise ValueError("the arguments cannot be written out") from None
         calls = [f"{name or 'entry.op'}(*args, **kwargs)"] * 2
         body = []
     got, expected = (_shown(call, result) for call in calls)
@@ -54,7 +61,7 @@ def write(
         lines += [*body, f"print('got     ', {got})", f"print('expected', {expected})"]
     else:
         lines += ["import random, numpy", "def arguments(device, dtype):"]
-        lines += ["    " + line for line in _drawn_body(operator, sample, ordinal, dtype, seed)]
+        lines += ["    " + line for line in _drawn_body(operator, sample, ordinal or 0, dtype, seed)]
         lines += [f"args, kwargs = arguments({device!r}, torch.{dtype})", f"print('got     ', {got})"]
         lines += [f"args, kwargs = arguments('cpu', torch.{reference})", f"print('expected', {expected})"]
     return "\n".join(lines) + "\n"
@@ -82,7 +89,7 @@ def _key(tensor: torch.Tensor) -> tuple[int, torch.dtype]:
     return tensor.untyped_storage()._cdata, tensor.dtype  # noqa: SLF001
 
 
-def _literals(sample: Sample) -> _Literals:
+def _literals(sample: Sample, most: int) -> _Literals:
     found: _Literals = {}
     elements = 0
     for tensor in sample.tensors:
@@ -90,14 +97,26 @@ def _literals(sample: Sample) -> _Literals:
             raise _NoLiteralError
         flat = flat_storage(tensor)
         elements += flat.numel()
-        if _key(tensor) in found or elements > LITERAL_ELEMENTS or tensor.dtype in _UNWRITTEN:
+        if _key(tensor) in found or elements > most or tensor.dtype in _UNWRITTEN:
             raise _NoLiteralError  # two arguments over one storage must stay so
         values = tensor if _is_dense(tensor) else flat
-        written = f"torch.tensor({_numbers(values.tolist())}, dtype={tensor.dtype})"
-        if values.numel() == 0:
-            written = f"torch.empty({tuple(values.shape)}, dtype={tensor.dtype})"
-        found[_key(tensor)] = (f"x{len(found)}", written)
+        found[_key(tensor)] = (f"x{len(found)}", _written(values))
     return found
+
+
+def _written(values: torch.Tensor) -> str:
+    """The tensor as an expression; values that begin again after a while are written once."""
+    count = values.numel()
+    if count == 0:
+        return f"torch.empty({tuple(values.shape)}, dtype={values.dtype})"
+    if count > LITERAL_ELEMENTS:
+        words = [_numbers(value) for value in values.flatten().tolist()]
+        for period in PERIODS:
+            if all(words[i] == words[i % period] for i in range(count)):
+                once = f"[{', '.join(words[:period])}]"
+                shape = "" if values.dim() == 1 else f".reshape({tuple(values.shape)})"
+                return f"torch.tensor(({once} * {-(-count // period)})[:{count}], dtype={values.dtype}){shape}"
+    return f"torch.tensor({_numbers(values.tolist())}, dtype={values.dtype})"
 
 
 def _numbers(value: Any) -> str:
@@ -154,7 +173,7 @@ def _tensor_text(tensor: torch.Tensor, name: str, dtype: str, target: tuple[str,
     return f"{moved}.as_strided({tuple(tensor.shape)}, {tuple(tensor.stride())}, {tensor.storage_offset()})"
 
 
-def _drawn_body(operator: str, sample: Sample, ordinal: int, dtype: str, seed: int) -> list[str]:
+def _drawn_body(operator: str, sample: Sample, ordinal: int | None, dtype: str, seed: int) -> list[str]:
     """The arguments drawn from OpInfo as the suite draws them, each then put at the addresses that the case has."""
     number = seed_of(operator, dtype, OPINFO, planned_seed(operator, dtype, seed))
     views = [

@@ -58,7 +58,7 @@ class OperatorSpec:
 
     `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input;
     `largest` leaves out samples with more elements; `host_arguments` counts those of its tensors, from 0, that PyTorch
-    wants on the host.
+    wants on the host; `special` says that it is also called with NaN, infinities and zeros of both signs.
     """
 
     name: str
@@ -74,12 +74,14 @@ class OperatorSpec:
     view: bool = False
     largest: int | None = None
     host_arguments: tuple[int, ...] = ()
+    special: bool = True
 
     def oracle_for(self, dtype: str) -> Oracle:
         return self.by_dtype.get(dtype, self.oracle)
 
 
-_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments")
+_FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments",
+           "special")  # fmt: skip
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
             "scale": SCALES}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
@@ -88,7 +90,8 @@ _TEXTS = ("why", "law", "host_off")
 def load_family(path: Path, source: str) -> list[OperatorSpec]:
     """Read one family; every operator inherits what the family says and states only what differs."""
     root = read_yaml(path, source)
-    top = root.record(["family", "level", "since", "dtypes", "oracle", "operators"], ["must", "layouts", "view"])
+    needed = ["family", "level", "since", "dtypes", "oracle", "operators"]
+    top = root.record(needed, ["must", "layouts", "view", "special"])
     base = _oracle(top["oracle"], None)
     common = _by_dtype(top["oracle"], base)
     dtypes = top["dtypes"].texts(DTYPES)
@@ -116,6 +119,7 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
                 host_arguments=_numbers(fields, "host_arguments"),
                 largest=fields["largest"].integer(low=1) if "largest" in fields else None,
                 view=_inherited("view", fields, top).boolean() if "view" in {*fields, *top} else False,
+                special=_inherited("special", fields, top).boolean() if "special" in {*fields, *top} else True,
             )
         )
     return specs

@@ -33,7 +33,7 @@ def test_help_has_the_four_panels_with_their_commands(onboard):
     del panels["Options"]
     assert list(panels.items()) == [
         ("Build", ["new-backend"]),
-        ("Measure", ["conform", "repro", "spec"]),
+        ("Measure", ["conform", "repro", "self-test", "spec"]),
         ("Attest", ["verify", "key"]),
         ("Look", ["devices", "doctor"]),
     ]

@@ -1,0 +1,62 @@
+"""Special values: a sample of OpInfo's with its numbers replaced by NaN, infinities and zeros of both signs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from conformance.inputs.samples import Sample
+from conformance.inputs.tree import tree_map
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: NaN comes once in eight, so that the rows of a reduction are not all NaN.
+VALUES = (1.0, math.inf, -0.0, 2.0, math.nan, 0.0, -math.inf, -1.5)
+#: Enough for each value once, and no more than a comparison of an instant.
+_FEWEST, _MOST = 8, 1024
+
+
+def special_sample(samples: Sequence[Sample]) -> Sample | None:
+    """The first sample of a fit size with its real inexact tensors filled anew; None where no sample is fit.
+
+    Chosen by shape alone, never by value: the plan does not depend on the seed.
+    """
+    chosen = next((sample for sample in samples if _is_fit(sample)), None)
+    if chosen is None:
+        return None
+    number = 0
+
+    def convert(value: Any) -> Any:
+        nonlocal number
+        if not _is_filled(value):
+            return value
+        number += 1
+        return _filled(value, number - 1)
+
+    return Sample(tree_map(convert, chosen.args), tree_map(convert, chosen.kwargs))
+
+
+def _is_fit(sample: Sample) -> bool:
+    found = sample.tensors
+    if any(tensor.layout is not torch.strided for tensor in found):
+        return False
+    storages = {tensor.untyped_storage()._cdata for tensor in found}  # noqa: SLF001 - torch offers no public name
+    return (
+        len(storages) == len(found)  # else two arguments are views of one memory, which filling would part
+        and sum(tensor.numel() for tensor in found) <= _MOST
+        and any(_is_filled(tensor) and tensor.numel() >= _FEWEST for tensor in found)
+    )
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and value.numel() > 0
+
+
+def _filled(tensor: torch.Tensor, number: int) -> torch.Tensor:
+    """A contiguous tensor of the same shape; in the second of two tensors each period is shifted by one more."""
+    size = len(VALUES)
+    flat = [VALUES[(i + number * (i // size + 3)) % size] for i in range(tensor.numel())]
+    return torch.tensor(flat, dtype=tensor.dtype).reshape(tensor.shape)
