@@ -48,9 +48,8 @@ def self_test(
 def _chosen(files: list[Path], only: str | None) -> "dict[str, Fault]":
     from fnmatch import fnmatchcase
 
-    from conformance.faults import REGISTRY
-
     from conformance.errors import UsageError
+    from conformance.faults import REGISTRY
     from conformance.selftest.inject import load_faults
 
     known: dict[str, Fault] = dict(REGISTRY)
