@@ -73,7 +73,7 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     began = time.time()
     supervisor, interrupted = _run(options, suite, profile, chosen, watch(suite, chosen, profile.simulated))
     rows = join(chosen.groups, supervisor.rows, "the run was broken off" if interrupted else "no result came back")
-    reached = [row for row in rows if not interrupted or row.outcome != "missing"]
+    reached = [row for row in rows if not interrupted or row.case in supervisor.rows]
     report = summarize(
         suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(reached),
         environment=supervisor.environment, began=began, seconds=time.time() - began, complete=not interrupted,
