@@ -29,7 +29,7 @@ from conformance.oracle.trial import Trial
 from conformance.spec.operators import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from conformance.checks.contract import Context
     from conformance.device.profile import Profile
@@ -69,7 +69,9 @@ class Compile:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:  # noqa: ARG002
         return [program.name for program in self._of(operator)]
 
-    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:  # noqa: ARG002
+    def cases(
+        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None,  # noqa: ARG002
+    ) -> Iterator[Case]:  # fmt: skip
         with compiler_setup():
             for program in self._of(operator):
                 yield Case(

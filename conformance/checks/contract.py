@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
 
     import torch
@@ -81,6 +81,8 @@ class Check(Protocol):
         """The case names of one group, from the host alone: never asks a device."""
         ...
 
-    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
-        """The cases of one group in the order of `names`."""
+    def cases(
+        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None
+    ) -> Iterator[Case]:
+        """The cases of one group; `names` are those of the plan, where there is one: it decides what is a case."""
         ...

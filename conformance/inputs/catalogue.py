@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from conformance.errors import EnvironmentFailure
 
@@ -37,7 +39,11 @@ def entries() -> dict[str, Any]:
     finally:
         torch.backends.__allow_nonbracketed_mutation_flag = frozen_before  # noqa: SLF001
     common_methods_invocations.wrapper_set_seed = _unseeded
-    return {info.full_name: info for info in common_methods_invocations.op_db}
+    described = {info.full_name: info for info in common_methods_invocations.op_db}
+    from conformance.inputs.additions import additions
+
+    # One that a newer torch describes itself is taken from there.
+    return {**{info.full_name: info for info in additions()}, **described}
 
 
 def _unseeded(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +80,24 @@ def public_name(operator: str) -> str | None:
     return None
 
 
+_ATTENTION = "nn.functional.scaled_dot_product_attention"
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Attention, which is defined by its formula and not by the fused kernel that the host has, at float64 too."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def functional(self, *args: Any, **kwargs: Any) -> Any:
+        with sdpa_kernel(SDPBackend.MATH):
+            return self.function(*args, **kwargs)
+
+
 def function_of(operator: str) -> Callable[..., Any]:
     """The callable of the entry: takes the sample's input, arguments and keywords."""
     function: Callable[..., Any] = entries()[operator].op
-    return function
+    return Attention(function) if operator == _ATTENTION else function

@@ -17,6 +17,10 @@ PLAIN = "plain"
 OFFSET = "offset"
 STRIDED = "strided"
 LAYOUTS = (PLAIN, OFFSET, STRIDED)
+#: What only some tensors can have: lazy conjugation and negation, and the channels as the innermost dimension.
+CONJ = "conj"
+NEG = "neg"
+CHANNELS_LAST = "channels-last"
 
 #: Odd, so that a kernel that reads in aligned vectors is off as well.
 _BEFORE = 3
@@ -58,11 +62,13 @@ def relay(sample: Sample, layout: str) -> Sample:
     """The sample with every tensor argument of one element or more at other addresses and with the same values.
 
     `offset`: the same strides inside a larger storage, behind a storage offset; what lies around is junk. `strided`:
-    dimensions in reverse order and every second address only; the gaps are junk. `plain` is the sample itself.
+    dimensions in reverse order and every second address only; the gaps are junk. `conj` and `neg`: memory holds the
+    conjugate or the negative, and a bit of the tensor says so. `channels-last`: the second of four or five dimensions
+    is the innermost. `plain` is the sample itself.
     """
     if layout == PLAIN:
         return sample
-    lay = _offset if layout == OFFSET else _strided
+    lay = _LAYS[layout]
 
     def convert(value: Any) -> Any:
         return lay(value) if isinstance(value, torch.Tensor) and value.numel() else value
@@ -82,6 +88,39 @@ def _strided(tensor: torch.Tensor) -> torch.Tensor:
         strides.append(step)
         step *= max(size, 1)
     return _lay(tensor, 2 * math.prod(tensor.shape), strides)
+
+
+def _conj(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.conj().resolve_conj().conj() if tensor.is_complex() else tensor
+
+
+def _neg(tensor: torch.Tensor) -> torch.Tensor:
+    inexact = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    return torch._neg_view(-tensor) if inexact else tensor  # noqa: SLF001 - only real(conj(x)) gives one in public
+
+
+def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.clone(memory_format=formats[tensor.dim()]) if tensor.dim() in formats else tensor
+
+
+_LAYS = {OFFSET: _offset, STRIDED: _strided, CONJ: _conj, NEG: _neg, CHANNELS_LAST: _channels_last}
+
+
+def channeled_sample(samples: Sequence[Sample], largest: int | None = None) -> int | None:
+    """The ordinal of the first sample that `channels-last` lays at other addresses."""
+    return next(
+        (
+            i
+            for i, sample in enumerate(samples)
+            if _can_be_relaid(sample, largest)
+            and any(
+                tensor.dim() in (4, 5) and tensor.shape[1] > 1 and tensor.shape[2:].numel() > 1
+                for tensor in sample.tensors
+            )
+        ),
+        None,
+    )
 
 
 def _lay(tensor: torch.Tensor, span: int, strides: Sequence[int]) -> torch.Tensor:

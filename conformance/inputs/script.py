@@ -10,6 +10,7 @@ import torch
 
 from conformance.inputs.catalogue import public_name
 from conformance.inputs.samples import OPINFO, planned_seed, seed_of
+from conformance.inputs.special import VALUES
 from conformance.inputs.transport import flat_storage
 from conformance.inputs.tree import is_size, tensors
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 #: Storages of up to this many elements in all are written out; larger ones are drawn anew from OpInfo.
 LITERAL_ELEMENTS = 64
 #: After how many elements special values may begin again: one tensor's, and a second's beside it.
-PERIODS = (8, 64)
+PERIODS = (len(VALUES), len(VALUES) ** 2)
 
 
 def write(

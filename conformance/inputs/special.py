@@ -11,10 +11,16 @@ from conformance.inputs.samples import Sample
 from conformance.inputs.tree import tree_map
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-#: NaN comes once in eight, so that the rows of a reduction are not all NaN.
-VALUES = (1.0, math.inf, -0.0, 2.0, math.nan, 0.0, -math.inf, -1.5)
+#: NaN comes once in eight, so that the rows of a reduction are not all NaN; the second one has its sign bit set.
+VALUES = (
+    1.0, math.inf, -0.0, 2.0, math.nan, 0.0, -math.inf, -1.5, 0.5, -math.inf, 3.0, 0.0, -math.nan, math.inf, -2.0, -0.0,
+)  # fmt: skip
+LARGE = (40000.0, 30000.0, 50000.0, 20000.0)
+#: Beyond seven bits, multiples of one another, beyond what float32 and float64 count; each as far as its dtype goes. No
+#: smallest number: some processors trap where it is divided by -1.
+INTEGERS = (1, 113, -28, 616, 7, -1, 200, 255, -3, 2**24 + 1, 28, 2**30 + 1, 2, -616, 2**53 + 1, 9)
 #: Enough for each value once, and no more than a comparison of an instant.
 _FEWEST, _MOST = 8, 1024
 
@@ -24,7 +30,16 @@ def special_sample(samples: Sequence[Sample]) -> Sample | None:
 
     Chosen by shape alone, never by value: the plan does not depend on the seed.
     """
-    chosen = next((sample for sample in samples if _is_fit(sample)), None)
+    return _sample(samples, VALUES)
+
+
+def large_sample(samples: Sequence[Sample]) -> Sample | None:
+    """Likewise, with numbers of which float16 holds each and not the sum of a few."""
+    return _sample(samples, LARGE)
+
+
+def _sample(samples: Sequence[Sample], values: Sequence[float]) -> Sample | None:
+    chosen = next((sample for sample in samples if _is_fit(sample, _is_filled)), None)
     if chosen is None:
         return None
     number = 0
@@ -34,12 +49,31 @@ def special_sample(samples: Sequence[Sample]) -> Sample | None:
         if not _is_filled(value):
             return value
         number += 1
-        return _filled(value, number - 1)
+        return _filled(value, number - 1, values)
 
     return Sample(tree_map(convert, chosen.args), tree_map(convert, chosen.kwargs))
 
 
-def _is_fit(sample: Sample) -> bool:
+def integer_sample(samples: Sequence[Sample], dtype: torch.dtype) -> Sample | None:
+    """The first sample of a fit size with its tensors of an integer dtype filled anew; None where no sample is fit."""
+    chosen = next((sample for sample in samples if _is_fit(sample, lambda value: value.dtype is dtype)), None)
+    if chosen is None:
+        return None
+    limits = torch.iinfo(dtype)
+    values = [value for value in INTEGERS if limits.min < value <= limits.max]
+    number = 0
+
+    def convert(value: Any) -> Any:
+        nonlocal number
+        if not isinstance(value, torch.Tensor) or value.dtype is not dtype or value.numel() == 0:
+            return value
+        number += 1
+        return _filled(value, number - 1, values)
+
+    return Sample(tree_map(convert, chosen.args), tree_map(convert, chosen.kwargs))
+
+
+def _is_fit(sample: Sample, is_filled: Callable[[torch.Tensor], bool]) -> bool:
     found = sample.tensors
     if any(tensor.layout is not torch.strided for tensor in found):
         return False
@@ -47,7 +81,7 @@ def _is_fit(sample: Sample) -> bool:
     return (
         len(storages) == len(found)  # else two arguments are views of one memory, which filling would part
         and sum(tensor.numel() for tensor in found) <= _MOST
-        and any(_is_filled(tensor) and tensor.numel() >= _FEWEST for tensor in found)
+        and any(is_filled(tensor) and tensor.numel() >= _FEWEST for tensor in found)
     )
 
 
@@ -55,8 +89,8 @@ def _is_filled(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and value.numel() > 0
 
 
-def _filled(tensor: torch.Tensor, number: int) -> torch.Tensor:
+def _filled(tensor: torch.Tensor, number: int, values: Sequence[float]) -> torch.Tensor:
     """A contiguous tensor of the same shape; in the second of two tensors each period is shifted by one more."""
-    size = len(VALUES)
-    flat = [VALUES[(i + number * (i // size + 3)) % size] for i in range(tensor.numel())]
+    size = len(values)
+    flat = [values[(i + number * (i // size + 3)) % size] for i in range(tensor.numel())]
     return torch.tensor(flat, dtype=tensor.dtype).reshape(tensor.shape)

@@ -72,7 +72,7 @@ def errors(got: torch.Tensor, want: torch.Tensor, dtype: torch.dtype) -> torch.T
     `dtype`, and is right where the reference is beyond that. `got` has the dtype `dtype`, and the shape of `want`.
     """
     if want.dtype.is_complex:
-        return _complex_errors(got.to(torch.complex128), want)
+        return _complex_errors(got.to(torch.complex128), want, overflow_threshold(dtype))
     value = got.to(torch.float64)
     error = (value - want).abs()
     if bool(torch.isfinite(error).all()):
@@ -85,14 +85,15 @@ def errors(got: torch.Tensor, want: torch.Tensor, dtype: torch.dtype) -> torch.T
     return torch.where(error.isnan() | (value.isfinite() != want.isfinite()) & ~overflowed & ~agrees, math.inf, error)
 
 
-def _complex_errors(value: torch.Tensor, want: torch.Tensor) -> torch.Tensor:
+def _complex_errors(value: torch.Tensor, want: torch.Tensor, limit: float) -> torch.Tensor:
     # C's rule: a complex number with an infinite part is infinite, whatever the other part; no sign is compared.
     error = (value - want).abs()
     value_inf, want_inf = value.isinf(), want.isinf()
     value_nan, want_nan = value.isnan() & ~value_inf, want.isnan() & ~want_inf
     same_class = (value_inf == want_inf) & (value_nan == want_nan)
     error = torch.where(same_class & (want_inf | want_nan), 0.0, error)
-    return torch.where(same_class, error, math.inf)
+    overflowed = value_inf & want.isfinite() & ((want.real.abs() >= limit) | (want.imag.abs() >= limit))
+    return torch.where(overflowed, 0.0, torch.where(same_class, error, math.inf))
 
 
 def measure(rung: str, got: torch.Tensor, want: torch.Tensor, error: torch.Tensor, bound: torch.Tensor) -> Measure:

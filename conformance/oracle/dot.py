@@ -1,9 +1,12 @@
 """The dot rung: everything that has an a-priori bound by the same operator on absolute values.
 
-    |y - r| <= 2 u_out |r| + gamma(n + c, 2 u_acc) (1 + 2 u_out) B + eta,    gamma(n, u) = n u / (1 - n u)
+    |y - r| <= 2 u_out |r| + gamma(n + c, 2 u_acc) (1 + 2 u_out) B + (n + c) eta_acc + eta_out
+
+with gamma(n, u) = n u / (1 - n u).
 
 B is the operator on absolute values in float64, n the number of terms of each output, c further roundings, u_acc the
-unit roundoff of the accumulator, eta one subnormal. The first term is 0 where the accumulator's format is the
+unit roundoff of the accumulator, eta a subnormal: each product may underflow, and so may the result. The first term
+is 0 where the accumulator's format is the
 output's. Holds for any order and association, with exact products or not, and for accumulators that truncate
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1; Blanchard et al., SISC 42(3), 2020).
 """
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.oracle.compare import Measure, errors, measure
-from conformance.oracle.formats import accumulator_roundoff, smallest_subnormal, unit_roundoff
+from conformance.oracle.formats import accumulator_dtype, accumulator_roundoff, smallest_subnormal, unit_roundoff
 from conformance.oracle.reference import evaluate, wide_defaults, with_floats
 
 if TYPE_CHECKING:
@@ -107,7 +110,8 @@ def tolerance(
         count, scale = 2 * count, math.sqrt(2)
     accumulated = gamma(count, _TRUNCATING * u_acc) * (1 + rounding) * size
     between = extra * rounding * size if stored else 0.0
-    return scale * (rounding * want.abs() + accumulated + between + smallest_subnormal(dtype))
+    underflow = count * smallest_subnormal(accumulator_dtype(dtype)) + smallest_subnormal(dtype)
+    return scale * (rounding * want.abs() + accumulated + between + underflow)
 
 
 def _modulus(value: torch.Tensor) -> torch.Tensor:

@@ -41,9 +41,13 @@ def unit_roundoff(dtype: torch.dtype) -> float:
     return float(torch.finfo(real_dtype(dtype)).eps) / 2
 
 
+def accumulator_dtype(dtype: torch.dtype) -> torch.dtype:
+    """What sums are kept in: float32 for the half formats."""
+    return _ACCUMULATOR.get(dtype, dtype)
+
+
 def accumulator_roundoff(dtype: torch.dtype) -> float:
-    """The unit roundoff of what sums are kept in: float32 for the half formats."""
-    return unit_roundoff(_ACCUMULATOR.get(dtype, dtype))
+    return unit_roundoff(accumulator_dtype(dtype))
 
 
 @functools.cache

@@ -69,6 +69,8 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
     if not isinstance(got, torch.Tensor):
         return Finding(_plain(got, want, trial.host[index]))
     oracle = trial.oracle
+    if trial.precision is not None and is_inexact(got.dtype):
+        got = got.to(trial.precision.to_complex() if got.is_complex() else trial.precision)
     if not is_inexact(got.dtype):
         return Finding(_whole(trial, index, got, want))
     if got.shape != want.shape:
@@ -79,7 +81,9 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
     if oracle.rung == "dot":
         stored = oracle.rounds == "storage"
         return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra, stored=stored))
-    measured, reason = conditioned.judge(got, want, trial.spreads(index), whole=oracle.scale == "whole")
+    measured, reason = conditioned.judge(
+        got, want, trial.spreads(index), whole=oracle.scale == "whole", terms=trial.most_terms(want)
+    )
     return Finding(measured, reason)
 
 
@@ -105,16 +109,30 @@ def _plain(got: Any, want: Any, host: Any) -> Measure:
 BEYOND_HOST = 4.0
 
 
-def excuse(trial: Trial, laid: Sample, finding: Finding) -> str | None:
+def excuse(trial: Trial, laid: Sample, got: Sequence[Any], finding: Finding) -> str | None:
     """Why a wrong answer is left unjudged: the host's kernel is known to miss the bound, and does on this sample too.
 
     None where nothing is known of the host, where it is inside the bound, and where the device is so much further out
-    that the host explains nothing.
+    that the host explains nothing. Where the measure knows no distance (another class of number, a count of elements)
+    only the host's own answer is excused.
     """
     known = trial.oracle.host_off
     if finding.outcome != "wrong" or known is None:
         return None
-    host = judge(trial, evaluate(trial.function, clone(laid)), [not changed for changed in trial.changed])
-    if host.outcome != "wrong" or not finding.measure.ratio <= BEYOND_HOST * host.measure.ratio:
+    outputs = evaluate(trial.function, clone(laid))
+    host = judge(trial, outputs, [not changed for changed in trial.changed])
+    if host.outcome != "wrong":
+        return None
+    distant = finding.measure.rung == "exact" or not math.isfinite(finding.measure.ratio)
+    explained = _same(got, outputs) if distant else finding.measure.ratio <= BEYOND_HOST * host.measure.ratio
+    if not explained:
         return None
     return f"the host misses the bound as well, {host.measure.ratio:.3g} times: {known}"
+
+
+def _same(got: Sequence[Any], host: Sequence[Any]) -> bool:
+    return all(
+        isinstance(left, torch.Tensor) and left.shape == right.shape and not bool(compare.differing(left, right).any())
+        if isinstance(right, torch.Tensor) else left == right
+        for left, right in zip(got, host, strict=True)
+    )  # fmt: skip

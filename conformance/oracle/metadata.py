@@ -65,7 +65,7 @@ def view_mismatch(got: Any, arguments: Sequence[Any], host: Any, host_arguments:
             continue
         if not _shares(found, arguments[owner]):
             return "a copy where a view is due"
-        if found.stride() != due.stride() or found.storage_offset() != due.storage_offset():
+        if _strides(found) != _strides(due) or found.storage_offset() != due.storage_offset():
             return (
                 f"a view with strides {list(found.stride())} and offset {found.storage_offset()} where "
                 f"{list(due.stride())} and {due.storage_offset()} are due"
@@ -73,9 +73,33 @@ def view_mismatch(got: Any, arguments: Sequence[Any], host: Any, host_arguments:
     return None
 
 
-def _shares(left: torch.Tensor, right: Any) -> bool:
+def _strides(tensor: torch.Tensor) -> list[int]:
+    """The strides that lead somewhere: along a dimension of size one there is nowhere to go."""
+    return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
+
+
+def stride_mismatch(found: torch.Tensor, due: Sequence[int]) -> str | None:
+    """Say that a tensor does not have the strides that it had before it was written to."""
+    if tuple(found.stride()) == tuple(due):
+        return None
+    return f"strides {list(found.stride())} where it had {list(due)}"
+
+
+def alias_mismatch(
+    got: Sequence[Any], arguments: Sequence[Any], host: Sequence[Any], host_arguments: Sequence[Any]
+) -> str | None:
+    """Say which result is not the argument that it was written to, where the host's is."""
+    for found, due in zip(got, host, strict=True):
+        owner = next((i for i, argument in enumerate(host_arguments) if _shares(due, argument)), None)
+        if owner is not None and isinstance(found, torch.Tensor) and not _shares(found, arguments[owner]):
+            return f"the result is not the tensor argument {owner}, which the call writes to"
+    return None
+
+
+def _shares(left: Any, right: Any) -> bool:
     return (
-        isinstance(right, torch.Tensor)
+        isinstance(left, torch.Tensor)
+        and isinstance(right, torch.Tensor)
         and left.layout is torch.strided
         and right.layout is torch.strided
         and left.untyped_storage()._cdata == right.untyped_storage()._cdata  # noqa: SLF001

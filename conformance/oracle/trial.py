@@ -32,14 +32,20 @@ class Trial:
 
     `host` are the outputs of the host's own kernel at the same dtype: dtypes, shapes and structure are judged by them.
     `reference` holds the values: float64 or complex128 where the output is inexact, `host` where it is not or where
-    the oracle says so.
+    the oracle says so. `precision` is that of the results, where a wider dtype than they are computed in keeps them. A
+    function with an attribute `functional` has its reference from that.
     """
 
-    def __init__(self, function: Callable[..., Any], sample: Sample, dtype: str, oracle: Oracle) -> None:
+    def __init__(
+        self, function: Callable[..., Any], sample: Sample, dtype: str, oracle: Oracle,
+        precision: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
         self.function = function
         self.sample = sample
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.oracle = oracle
+        self.precision = precision
+        self._functional: Callable[..., Any] = getattr(function, "functional", function)
         self._drawn: list[list[torch.Tensor | None]] = []
 
     @functools.cached_property
@@ -50,10 +56,18 @@ class Trial:
             with torch.no_grad():
                 result = self.function(*fresh.args, **fresh.kwargs)
         except Exception as error:
-            message = str(error).splitlines()[0] if str(error) else ""
-            raise HostError(f"{type(error).__name__}: {message}") from error
+            raise HostError(f"{type(error).__name__}: {first_line(error)}") from error
         changed = [not same_bytes(a, b) for a, b in zip(fresh.tensors, self.sample.tensors, strict=True)]
         return result, outputs(result, fresh), changed
+
+    @functools.cached_property
+    def host_error(self) -> BaseException | None:
+        """What the host raises, or None where it has an answer."""
+        try:
+            self._host  # noqa: B018 - computed for whether it raises
+        except HostError as error:
+            return error.__cause__
+        return None
 
     @property
     def result(self) -> Any:
@@ -75,7 +89,7 @@ class Trial:
         if self.oracle.reference == "host" or not self._needs_wide(host):
             return host
         seed_all(_SEED)
-        found = wide_reference(self.function, self.sample)
+        found = wide_reference(self._functional, self.sample)
         if len(found) != len(host):
             raise dot.PlanError("the float64 reference has another number of outputs; say `reference: host`")
         return found
@@ -107,17 +121,27 @@ class Trial:
 
     @functools.cached_property
     def _draws(self) -> Iterator[list[torch.Tensor | None]]:
-        return conditioned.spreads(self.function, self.sample, self.reference, self._noise)
+        return conditioned.spreads(self._functional, self.sample, self.reference, self._noise)
+
+    def most_terms(self, output: torch.Tensor) -> int:
+        """How many numbers an element of the output may be a sum of, at most."""
+        inexact = [tensor for tensor in self.sample.tensors if is_inexact(tensor.dtype)]
+        longest = max((size for tensor in inexact for size in tensor.shape), default=1)
+        return max(longest, max((tensor.numel() for tensor in inexact), default=1) // max(output.numel(), 1))
 
     @functools.cached_property
     def absolute(self) -> list[Any]:
         seed_all(_SEED)
-        return dot.absolute_bounds(self.function, self.sample)
+        return dot.absolute_bounds(self._functional, self.sample)
 
     @functools.cached_property
     def terms(self) -> list[Any]:
         seed_all(_SEED)
-        return dot.term_counts(self.function, self.sample, self.reference, self.oracle.terms or "ones")
+        return dot.term_counts(self._functional, self.sample, self.reference, self.oracle.terms or "ones")
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "")
 
 
 def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
@@ -132,6 +156,22 @@ def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
     if a.nbytes() == 0 or a.data_ptr() == b.data_ptr():
         return True
     return torch.equal(_bytes(left), _bytes(right))
+
+
+def spilled(after: torch.Tensor, before: torch.Tensor) -> int:
+    """How many elements of the storage changed that the tensor is no view of; 0 where the storage is another one."""
+    if after.layout is not torch.strided or before.layout is not torch.strided:
+        return 0
+    if after.untyped_storage().nbytes() != before.untyped_storage().nbytes() or before.numel() == 0:
+        return 0
+    left, right = flat_storage(after), flat_storage(before)
+    if left.numel() == before.numel():
+        return 0
+    outside = torch.ones(left.shape, dtype=torch.bool)
+    outside.as_strided(before.shape, before.stride(), before.storage_offset()).fill_(False)
+    size = before.element_size()
+    differs = (left.view(torch.uint8) != right.view(torch.uint8)).view(-1, size).any(1)
+    return int((differs & outside).sum())
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

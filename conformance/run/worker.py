@@ -122,7 +122,7 @@ def run_group(
     smallest: int | None = None
     slot.enter(slots.preparing(_first_open(done, 0)))
     try:
-        for case in checks[check].cases(context, operator, dtype):
+        for case in checks[check].cases(context, operator, dtype, task["names"]):
             number = number_of.get(case.name)
             if number is None:
                 raise LookupError(f"the check made a case that is not in the plan: {case.name}")

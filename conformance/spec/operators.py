@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.spec.yamlfile import Node, read_yaml
@@ -15,6 +15,8 @@ DTYPES = (
     "float32", "bfloat16", "int64", "bool", "complex64", "float64", "float16", "int32", "int16", "int8", "uint8",
     "float8_e4m3fn",
 )  # fmt: skip
+#: Asked for beside what an operator requires, of fewer samples.
+OPTIONAL = ("float64", "float16", "int32", "int16", "int8", "uint8", "complex64")
 JUDGES = ("values", "numbers", "metadata")
 REFERENCES = ("float64", "host")
 ROUNDS = ("accumulator", "storage")
@@ -58,7 +60,10 @@ class OperatorSpec:
 
     `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input;
     `largest` leaves out samples with more elements; `host_arguments` counts those of its tensors, from 0, that PyTorch
-    wants on the host; `special` says that it is also called with NaN, infinities and zeros of both signs.
+    wants on the host; `special` says that it is also called with NaN, infinities and zeros of both signs; `optional`
+    are further dtypes, of which fewer samples are asked; `leaves_out` gives checks (or a layout of one, as in
+    `operators.out/strided`) that are not planned, with reasons; `gradient` is the oracle of its gradients, where it is
+    not the usual one.
     """
 
     name: str
@@ -75,13 +80,18 @@ class OperatorSpec:
     largest: int | None = None
     host_arguments: tuple[int, ...] = ()
     special: bool = True
+    optional: tuple[str, ...] = OPTIONAL
+    leaves_out: dict[str, str] = field(default_factory=dict)
+    gradient: Oracle | None = None
 
     def oracle_for(self, dtype: str) -> Oracle:
-        return self.by_dtype.get(dtype, self.oracle)
+        """The oracle at a dtype; what is said of bfloat16 holds for float16 as well, where nothing is said of that."""
+        half = self.by_dtype.get("bfloat16", self.oracle) if dtype == "float16" else self.oracle
+        return self.by_dtype.get(dtype, half)
 
 
 _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments",
-           "special")  # fmt: skip
+           "special", "leaves_out", "gradient")  # fmt: skip
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
             "scale": SCALES}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
@@ -91,7 +101,7 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
     """Read one family; every operator inherits what the family says and states only what differs."""
     root = read_yaml(path, source)
     needed = ["family", "level", "since", "dtypes", "oracle", "operators"]
-    top = root.record(needed, ["must", "layouts", "view", "special"])
+    top = root.record(needed, ["must", "layouts", "view", "special", "leaves_out", "gradient"])
     base = _oracle(top["oracle"], None)
     common = _by_dtype(top["oracle"], base)
     dtypes = top["dtypes"].texts(DTYPES)
@@ -119,10 +129,25 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
                 host_arguments=_numbers(fields, "host_arguments"),
                 largest=fields["largest"].integer(low=1) if "largest" in fields else None,
                 view=_inherited("view", fields, top).boolean() if "view" in {*fields, *top} else False,
+                optional=tuple(
+                    d for d in OPTIONAL if d not in (fields["dtypes"].texts(DTYPES) if "dtypes" in fields else dtypes)
+                ),
+                leaves_out={**_reasons(top), **_reasons(fields)},
+                gradient=_gradient({**top, **fields}),
                 special=_inherited("special", fields, top).boolean() if "special" in {*fields, *top} else True,
             )
         )
     return specs
+
+
+def _gradient(fields: dict[str, Node]) -> Oracle | None:
+    return _oracle(fields["gradient"], Oracle("conditioned")) if "gradient" in fields else None
+
+
+def _reasons(fields: dict[str, Node]) -> dict[str, str]:
+    if "leaves_out" not in fields:
+        return {}
+    return {check: node.text() for check, node in fields["leaves_out"].mapping().items()}
 
 
 def _numbers(fields: dict[str, Node], name: str) -> tuple[int, ...]:

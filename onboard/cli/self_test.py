@@ -25,6 +25,7 @@ def self_test(
     json: Json = False,
 ) -> None:
     """Inject known defects into the host's kernels, one after the other, and count those that the suite notices."""
+    from conformance.run.planning import plan_for
     from conformance.selftest.power import measure
     from conformance.spec.suite import load_suite
     from onboard import console
@@ -37,7 +38,8 @@ def self_test(
         count += 1
         console.say(f"{count} of {len(chosen)}: {'caught' if verdict.caught else 'MISSED'} {verdict.fault}")
 
-    verdicts = measure(load_suite(), chosen, seed=seed, workers=workers or 0, done=done)
+    suite = load_suite()
+    verdicts = measure(suite, plan_for(suite, console.say), chosen, seed=seed, workers=workers or 0, done=done)
     if json:
         console.write_json(_document(verdicts))
     else:

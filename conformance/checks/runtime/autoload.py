@@ -20,7 +20,7 @@ import torch
 from conformance.checks.contract import Case, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from conformance.checks.contract import Context
     from conformance.device.profile import Profile
@@ -78,7 +78,9 @@ class Autoload:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:  # noqa: ARG002
         return ["fresh-interpreter"]
 
-    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:  # noqa: ARG002
+    def cases(
+        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None,  # noqa: ARG002
+    ) -> Iterator[Case]:  # fmt: skip
         yield Case(
             name="fresh-interpreter",
             layout=None,

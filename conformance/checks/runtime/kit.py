@@ -17,7 +17,7 @@ import torch
 from conformance.checks.contract import Case, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from conformance.checks.contract import Context
     from conformance.device.profile import Profile
@@ -106,7 +106,9 @@ class Area:
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:  # noqa: ARG002
         return [probe.name for probe in self.probes[operator]]
 
-    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:  # noqa: ARG002
+    def cases(
+        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None,  # noqa: ARG002
+    ) -> Iterator[Case]:  # fmt: skip
         for probe in self.probes[operator]:
             yield Case(
                 name=probe.name,

@@ -1,136 +1,48 @@
-"""The check `operators.forward`: every operator of torch's catalogue, called once per sample and layout."""
+"""One call of one operator on the device, and its judgement."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance.checks.contract import Case, Judgement
-from conformance.device.execution import observe
-from conformance.inputs import catalogue, script
-from conformance.inputs.layouts import PLAIN, relaid_samples, relay
-from conformance.inputs.samples import PLAN_SEED, Sample, opinfo_samples, seed_of
-from conformance.inputs.special import special_sample
-from conformance.inputs.transport import clone, fetch, names_device, send
-from conformance.inputs.tree import tensors
+from conformance.checks.contract import Judgement
+from conformance.device.execution import could_not_run, observe
+from conformance.inputs import script
+from conformance.inputs.layouts import PLAIN, relay
+from conformance.inputs.samples import seed_of
+from conformance.inputs.transport import fetch, names_device, send
 from conformance.oracle import judge, laws, metadata, randomness
 from conformance.oracle.compare import Measure
 from conformance.oracle.formats import is_inexact
 from conformance.oracle.judge import Finding
-from conformance.oracle.reference import evaluate, outputs, wide_reference
-from conformance.oracle.trial import HostError, Trial, same_bytes
+from conformance.oracle.reference import outputs, wide_reference
+from conformance.oracle.trial import HostError, first_line, same_bytes, spilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from conformance.checks.contract import Context
     from conformance.device.execution import Observation
+    from conformance.inputs.samples import Sample
+    from conformance.oracle.trial import Trial
     from conformance.spec.operators import OperatorSpec, Oracle
-    from conformance.spec.suite import Suite
+
 
 FUNCTION = "function"
-#: The one case of an entry that the host has at no dtype.
-UNSAMPLED = f"unsampled/{PLAIN}/{FUNCTION}"
-#: The case of special values.
-SPECIAL = f"special-0000/{PLAIN}/{FUNCTION}"
-ANY_DTYPE = "any"
-
-
-@dataclass(frozen=True, slots=True)
-class Forward:
-    """Call each operator on the device and compare what it returns with the oracle's answer."""
-
-    id: str = field(default="operators.forward", init=False)
-
-    def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:
-        """Every operator of the suite that the installed torch describes, at the dtypes that its CPU has."""
-        known = catalogue.entries()
-        for name, spec in suite.operators.items():
-            if name in known:
-                for dtype in catalogue.planned_dtypes(name, spec.dtypes) or (ANY_DTYPE,):
-                    yield name, dtype
-
-    def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
-        if dtype == ANY_DTYPE:
-            return [UNSAMPLED]
-        spec = suite.operators[operator]
-        names = [_name(ordinal, layout) for ordinal, layout in _planned(spec, dtype, PLAN_SEED)]
-        return names if _special(spec, dtype, PLAN_SEED) is None else [*names, SPECIAL]
-
-    def cases(self, context: Context, operator: str, dtype: str) -> Iterator[Case]:
-        """One case per sample and layout, of which one observes how the operator is served; then special values."""
-        spec = context.suite.operators[operator]
-        if dtype == ANY_DTYPE:
-            reason = spec.oracle.why or "the CPU has it at no dtype: there is no answer to compare with"
-            yield Case(UNSAMPLED, PLAIN, FUNCTION, 0, lambda: Judgement("unjudged", message=reason), lambda: "")
-            return
-        samples = opinfo_samples(operator, dtype, context.seed)
-        planned = _planned(spec, dtype, context.seed)
-        function = catalogue.function_of(operator)
-        observed = _telling(function, samples, [ordinal for ordinal, layout in planned if layout == PLAIN])
-        trial: Trial | None = None
-        for ordinal, layout in planned:
-            sample = samples[ordinal]
-            if trial is None or trial.sample is not sample:
-                trial = Trial(function, sample, dtype, spec.oracle_for(dtype))
-            run = Run(context, spec, dtype, trial, ordinal, layout, observes=ordinal == observed and layout == PLAIN)
-            yield Case(_name(ordinal, layout), layout, FUNCTION, sample.size, run.judgement, run.repro)
-        special = _special(spec, dtype, context.seed)
-        if special is not None:
-            trial = Trial(function, special, dtype, spec.oracle_for(dtype))
-            run = Run(context, spec, dtype, trial, None, PLAIN, observes=False)
-            yield Case(SPECIAL, PLAIN, FUNCTION, special.size, run.judgement, run.repro)
-
-
-def _special(spec: OperatorSpec, dtype: str, seed: int) -> Sample | None:
-    judged = spec.oracle_for(dtype).rung not in ("random", "unjudged")
-    return special_sample(opinfo_samples(spec.name, dtype, seed)) if spec.special and judged else None
-
-
-def _planned(spec: OperatorSpec, dtype: str, seed: int) -> list[tuple[int, str]]:
-    """Ordinals and layouts in the order of their names."""
-    samples = opinfo_samples(spec.name, dtype, seed)
-    layouts = sorted(set(spec.layouts))
-    relaid = set(relaid_samples(samples, spec.largest))
-    return [
-        (ordinal, layout)
-        for ordinal, sample in enumerate(samples)
-        if spec.largest is None or sample.size <= spec.largest
-        for layout in (layouts if ordinal in relaid else (PLAIN,))
-    ]
-
-
-def _telling(function: Callable[..., Any], samples: Sequence[Sample], ordinals: Sequence[int]) -> int:
-    """The ordinal of the sample that shows how the operator is served: on none or one element, most calls show nothing.
-
-    Where no sample has a tensor with more, as for functions that create one, the size of the host's result decides.
-    """
-    found = next((ordinal for ordinal in ordinals if samples[ordinal].size > 1), None)
-    if found is not None:
-        return found
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sizes = {ordinal: _result_size(function, samples[ordinal]) for ordinal in ordinals}
-    return max(ordinals, key=lambda ordinal: min(sizes[ordinal], 2), default=0)
-
-
-def _result_size(function: Callable[..., Any], sample: Sample) -> int:
-    try:
-        return sum(tensor.numel() for tensor in tensors(evaluate(function, clone(sample))))
-    except (RuntimeError, TypeError, ValueError, IndexError):
-        return 0  # the host's own case says so: such a sample is unjudged
-
-
-def _name(ordinal: int, layout: str) -> str:
-    return f"sample-{ordinal:04}/{layout}/{FUNCTION}"
+#: What stands behind the variant of a call that the operator has to refuse.
+REFUSED = "-refused"
+#: Variants that write to an argument and return it.
+WRITING = ("inplace", "out")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of one operator on the device, and its judgement; `ordinal` is that of an OpInfo sample, else None."""
+    """One call of one operator on the device, and its judgement.
+
+    `ordinal` is that of an OpInfo sample as it is, else None; `observes` says that the call also shows how the operator
+    is served.
+    """
 
     context: Context
     spec: OperatorSpec
@@ -138,11 +50,18 @@ class Run:
     trial: Trial
     ordinal: int | None
     layout: str
-    observes: bool
+    observes: bool = False
+    variant: str = FUNCTION
 
     @property
     def oracle(self) -> Oracle:
         return self.trial.oracle
+
+    def call(self) -> None:
+        """Call and judge nothing: for who watches what is called."""
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            self._call(self._send(self._inputs()))
 
     def judgement(self) -> Judgement:
         """Call, synchronize, judge; an exception of the device's leaves this function."""
@@ -180,6 +99,24 @@ class Run:
     def _send(self, laid: Sample) -> Sample:
         return send(laid, self.context.device, self.spec.host_arguments)
 
+    def refusal(self) -> Judgement:
+        """Call what the host refuses: the device must raise an exception of the same class."""
+        due = self.trial.host_error
+        if due is None:
+            return Judgement("unjudged", message="the host takes the call under this seed")
+        sent = self._send(self._inputs())
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            try:
+                self._call(sent)
+            except Exception as error:
+                if could_not_run(error):
+                    raise
+                if isinstance(error, type(due)):
+                    return Judgement("pass", 0.0, 0.0, "exact")
+                return Judgement("error", message=f"{type(error).__name__} where {type(due).__name__} is due: {error}")
+        return Judgement("error", message=f"no exception where {type(due).__name__} is due: {first_line(due)}")
+
     def _mismatch(self, found: list[Any], host: list[Any], sent: Sample) -> str | None:
         device = self.context.device
         where = device if names_device(sent, device) else torch.device("cpu")
@@ -201,20 +138,44 @@ class Run:
         result = self._call(sent)
         found = outputs(result, sent)
         problem = self._mismatch(found, host, sent)
-        if problem is None and self.spec.view:
+        if problem is None and self.variant == FUNCTION and self.spec.view:
             problem = self._view_problem(found, sent)
+        if problem is None:
+            problem = self._written_problem(found, sent)
         if problem is not None:
             return Finding(Measure("exact", 1.0, 0.0, problem))
         if self.oracle.rung == "unjudged":
             return Finding(Measure("exact", 0.0, 0.0), self.oracle.why)
         got = fetch(found)
-        count = len(sent.tensors)
-        untouched = [
-            same_bytes(after, before) for after, before in zip(fetch(sent.tensors), laid.tensors, strict=True)
-        ] if count else []  # fmt: skip
+        after = fetch(sent.tensors)
+        for number, (left, right, written) in enumerate(zip(after, laid.tensors, self.trial.changed, strict=True)):
+            if written and (count := spilled(left, right)):
+                said = f"the call wrote to {count} elements around its tensor argument {number}, which is a view"
+                return Finding(Measure("exact", float(count), 0.0, said))
+        untouched = [same_bytes(left, right) for left, right in zip(after, laid.tensors, strict=True)]
         finding = judge.judge(self.trial, got, untouched)
-        excuse = judge.excuse(self.trial, laid, finding)
+        excuse = judge.excuse(self.trial, laid, got, finding)
         return finding if excuse is None else replace(finding, unjudged=excuse)
+
+    def _written_problem(self, found: list[Any], sent: Sample) -> str | None:
+        """What is written to keeps its strides, but where it had to be resized, and is what the call returns."""
+        arguments = sent.tensors
+        results, host = found[: len(found) - len(arguments)], self.trial.host
+        host_arguments = host[len(results) :]
+        if len(host_arguments) != len(arguments):
+            return None  # sparse arguments, which are listed by their parts
+        for number, (argument, due) in enumerate(zip(arguments, host_arguments, strict=True)):
+            before = self.trial.sample.tensors[number]
+            if self.trial.changed[number] and due.shape == before.shape and argument.shape == due.shape:
+                problem = metadata.stride_mismatch(argument, self._laid_strides(number))
+                if problem:
+                    return f"tensor argument {number}: {problem}"
+        if self.variant.startswith(WRITING):
+            return metadata.alias_mismatch(results, arguments, host[: len(results)], host_arguments)
+        return None
+
+    def _laid_strides(self, number: int) -> tuple[int, ...]:
+        return self._inputs().tensors[number].stride()
 
     def _view_problem(self, found: list[Any], sent: Sample) -> str | None:
         if self.layout != PLAIN:
