@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import tempfile
 import time
@@ -274,7 +275,9 @@ class Survey:
 
     def _last(self) -> str | None:
         lines = self.helper.output().splitlines()
-        return f"the last that it said: {lines[-1]}" if lines else None
+        # Python's own handler of signals says where it was: the innermost line of code comes first.
+        where = [below for above, below in itertools.pairwise(lines) if above.endswith("(most recent call first):")]
+        return f"the last that it said: {(where or lines)[-1].strip()}" if lines else None
 
 
 def _problem(reply: dict[str, Any]) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Seconds for a process to import torch. The first import from a cold disk takes tens of seconds.
 START_SECONDS = 180.0
-_TAIL = 2000
+_TAIL = 8000
 
 
 class Helper:

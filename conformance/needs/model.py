@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CONTRACT = "a function without arguments that returns (module, args) or (module, args, kwargs), on the host"
 _MODULE_NAME = "onboard_model"
 SEED = 0
+MOST_TEXT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def raised(what: str, error: BaseException, file: Path | None = None) -> UsageEr
     place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}: {frames[-1].line}" if frames else None
     text = str(error).strip().splitlines()
     return UsageError(
-        f"{what} {type(error).__name__}{': ' + text[0] if text else ''}",
-        hint=place and f"it comes from {place}",
+        f"{what} {type(error).__name__}{': ' + text[0][:MOST_TEXT] if text else ''}",
+        hint=f"it comes from {place}" if place else f"it has to be {CONTRACT}",
     )
 
 

@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from conformance.checks.programs import wave
 from conformance.errors import UsageError
-from conformance.needs.model import Model, build, raised
+from conformance.needs.model import MOST_TEXT, Model, build, raised
 from conformance.needs.stand_in import Listener, StandIn
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FORWARD, BACKWARD, COMPILED = "forward", "backward", "compiled"
 _SEED = 1
-_MOST_TEXT = 300
 
 
 class NotTracedError(Exception):
@@ -193,4 +192,4 @@ def differentiate(outputs: Sequence[torch.Tensor]) -> bool:
 def one_line(error: BaseException) -> str:
     """The kind of an exception and the first sentence of its text; torch goes on for pages."""
     text = (str(error).strip().splitlines() or [""])[0].partition(". ")[0]
-    return f"{type(error).__name__}: {text[:_MOST_TEXT]}" if text else type(error).__name__
+    return f"{type(error).__name__}: {text[:MOST_TEXT]}" if text else type(error).__name__

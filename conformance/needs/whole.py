@@ -14,8 +14,9 @@ from conformance.inputs.transport import CannotTravelError, fetch, send
 from conformance.needs.answer import Answer
 from conformance.needs.model import build
 from conformance.needs.passes import one_line, seeds_of, tensors_of
-from conformance.oracle import judge, metadata
-from conformance.oracle.formats import is_inexact
+from conformance.oracle import conditioned, metadata
+from conformance.oracle.compare import Measure, exact, worst
+from conformance.oracle.formats import is_inexact, wide_dtype
 from conformance.oracle.reference import outputs
 from conformance.oracle.trial import HostError, Trial, same_bytes
 from conformance.spec.operators import Oracle
@@ -77,13 +78,44 @@ def _judged(trial: Trial, module: torch.nn.Module, wanting: frozenset[str], devi
     problem = metadata.mismatch(found, host, device, len(found) - len(sent.tensors))
     if problem is not None:
         return Answer("wrong", problem)
-    untouched = [same_bytes(a, b) for a, b in zip(after, trial.sample.tensors, strict=True)]
     try:
-        finding = judge.judge(trial, got, untouched)
+        return _measured(trial, got, after)
     except (CannotTravelError, RuntimeError, TypeError, ValueError, IndexError) as error:
         return Answer("not measured", f"the host can't run it in float64: {one_line(error)}")
-    if finding.unjudged is not None:
-        return Answer("not measured", finding.unjudged)
-    measure = finding.measure
-    verdict = "right" if measure.passed else "wrong"
-    return Answer(verdict, measure.message, None, (), measure.error, measure.bound, measure.rung)
+
+
+def _measured(trial: Trial, got: list[Any], after: list[torch.Tensor]) -> Answer:
+    """The worst of the results that can be judged; how many can't is said, for each says nothing of the others.
+
+    A gradient that is nothing but what cancels, as that of a bias before a batch normalization, has no bound.
+    """
+    results = len(got) - len(after)
+    writes = [results + number for number, changed in enumerate(trial.changed) if changed]
+    for number, (now, before) in enumerate(zip(after, trial.sample.tensors, strict=True)):
+        if not trial.changed[number] and not same_bytes(now, before):
+            return Answer("wrong", f"the model wrote to its tensor {number}")
+    measures: list[Measure] = []
+    reasons: list[str] = []
+    for index in [*range(results), *writes]:
+        measured, reason = _result(trial, index, got[index])
+        if reason is None:
+            measures.append(measured)
+        else:
+            reasons.append(reason)
+    worst_one = worst(measures)
+    if worst_one is None:
+        return Answer("not measured", reasons[0] if reasons else "it returns nothing")
+    message = worst_one.message
+    if worst_one.passed and reasons:
+        message = f"{len(reasons)} of {len(measures) + len(reasons)} results are not judged: {reasons[0]}"
+    verdict = "right" if worst_one.passed else "wrong"
+    return Answer(verdict, message, None, (), worst_one.error, worst_one.bound, worst_one.rung)
+
+
+def _result(trial: Trial, index: int, got: torch.Tensor) -> tuple[Measure, str | None]:
+    want = trial.reference[index]
+    if not is_inexact(got.dtype):
+        return exact(got, trial.host[index]), None
+    if want.shape != got.shape:
+        return Measure("conditioned", 0.0, 0.0), "in float64 it has another shape"
+    return conditioned.judge(got, want.to(wide_dtype(got.dtype)), trial.spreads(index), whole=True)

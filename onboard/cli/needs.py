@@ -86,7 +86,8 @@ def _table(report: "Report") -> "Table":
     for need in report.needs:
         calls = [str(need.calls[phase] or ".") for phase in ("forward", "backward", "compiled")]
         served = f"{need.execution} *" if need.by_table else need.execution
-        cells = (need.overload.removeprefix("aten::"), *calls, ", ".join(need.dtypes) or "-", served, need.answer)
+        answer = "-" if need.execution == "absent" and need.answer == "not measured" else need.answer
+        cells = (need.overload.removeprefix("aten::"), *calls, ", ".join(need.dtypes) or "-", served, answer)
         table.add_row(*(Text(visible(cell)) for cell in cells), style=_style(need))
     return table
 
