@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 
     from conformance.device.profile import Profile
     from conformance.results import Row
-    from conformance.spec.plan import Group
+    from conformance.spec.plan import Group, Plan
     from conformance.spec.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
 class ConformOptions:
-    """What a user may ask of a run. `workers` 0 means one per core that this process may use, at most 8."""
+    """What a user may ask of a run.
+
+    `workers` 0 means one per core that this process may use, at most 8; `model` is `MODEL.py:build`.
+    """
 
     device: str
     out: Path
@@ -47,6 +50,7 @@ class ConformOptions:
     profile: Path | None = None
     import_module: str | None = None
     suite: Path | None = None
+    model: str | None = None
 
 
 class Watch(Protocol):
@@ -67,8 +71,9 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     )
     plan = plan_for(suite, note)
     chosen = select(
-        suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes
-    )
+        suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes,
+        concerned=_concerned(options, plan, note) if options.model else None,
+    )  # fmt: skip
     prepare_folder(options.out)
     began = time.time()
     supervisor, interrupted = _run(options, suite, profile, chosen, watch(suite, chosen, profile.simulated))
@@ -81,6 +86,17 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     )  # fmt: skip
     save(options.out, report, rows, supervisor.environment)
     return report
+
+
+def _concerned(options: ConformOptions, plan: Plan, note: Callable[[str], None]) -> frozenset[tuple[str, str]]:
+    """The groups of operators that the model of the options is concerned with."""
+    from conformance.needs.api import NeedsOptions, groups_of
+
+    asked = NeedsOptions(
+        options.model or "", options.device, profile=options.profile, import_module=options.import_module,
+        suite=options.suite,
+    )  # fmt: skip
+    return groups_of(asked, plan, note)
 
 
 def _run(

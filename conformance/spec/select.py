@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Selection:
     """The groups to run; `judged` levels decide the exit code, `previewed` ones are only shown.
 
-    `narrowed` says that globs cut the plan, so that no level can be held by this run.
+    `narrowed` says that globs or a model cut the plan, so that no level can be held by this run.
     """
 
     groups: tuple[Group, ...]
@@ -37,13 +37,17 @@ def select(
     checks: str | None = None,
     ops: str | None = None,
     dtypes: tuple[str, ...] = (),
+    concerned: frozenset[tuple[str, str]] | None = None,
 ) -> Selection:
-    """Choose the groups; an unknown word or a selection of nothing is a UsageError."""
+    """Choose the groups; an unknown word or a selection of nothing is a UsageError.
+
+    `concerned` are operators with a dtype: of the checks of operators, only these groups, and nothing of other checks.
+    """
     require_known("level", list(levels), list(suite.levels))
     require_known("level in the profile", list(profile.levels), list(suite.levels))
     judged = with_prerequisites(suite, levels or profile.levels or tuple(suite.levels)[:1])
     previewed = () if levels else next_levels(suite, judged)
-    narrowed = bool(checks or ops or dtypes)
+    narrowed = bool(checks or ops or dtypes or concerned is not None)
     # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
     groups = plan.groups if narrowed and not levels else required_groups(suite, plan, wanted)
@@ -56,10 +60,12 @@ def select(
     if dtypes:
         require_known("dtype", list(dtypes), sorted({g.dtype for g in plan.groups} - {"any"}))
         groups = tuple(g for g in groups if g.dtype in dtypes)
+    if concerned is not None:
+        groups = tuple(g for g in groups if g.check.startswith("operators.") and (g.operator, g.dtype) in concerned)
     if not groups:
         raise UsageError(
             "the selection selects nothing",
-            hint="each of --level, --checks, --ops and --dtypes matches something, but nothing matches them all",
+            hint="each of --level, --checks, --ops, --dtypes, --model matches something, but nothing matches them all",
         )
     return Selection(groups, judged, previewed, narrowed)
 

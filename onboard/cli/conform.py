@@ -34,6 +34,12 @@ def conform(
     dtypes: Annotated[
         str | None, typer.Option(metavar="A,B", help="Only these, e.g. float32,int64", rich_help_panel=_SELECTION)
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL.py:build", help="Only what this model calls, see onboard needs", rich_help_panel=_SELECTION
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=512, help="Default: one per processor, at most 8.")
     ] = None,
@@ -60,6 +66,7 @@ def conform(
         checks=checks,
         ops=ops,
         dtypes=words(dtypes),
+        model=model,
         workers=workers or 0,
         seed=seed,
         profile=profile,

@@ -10,7 +10,15 @@ HEAVY = {"torch", "cookiecutter", "yaml", "jinja2", "cryptography", "numpy", "re
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("new-backend", "--help"), ("conform", "--help"), ("verify", "--help")]
+    "arguments",
+    [
+        ("--help",),
+        ("--version",),
+        ("new-backend", "--help"),
+        ("conform", "--help"),
+        ("needs", "--help"),
+        ("verify", "--help"),
+    ],
 )
 def test_help_and_version_import_nothing_heavy(onboard, arguments):
     ran = onboard(*arguments, python=("-X", "importtime"))
@@ -33,7 +41,7 @@ def test_help_has_the_four_panels_with_their_commands(onboard):
     del panels["Options"]
     assert list(panels.items()) == [
         ("Build", ["new-backend"]),
-        ("Measure", ["conform", "repro", "self-test", "spec"]),
+        ("Measure", ["conform", "needs", "repro", "self-test", "spec"]),
         ("Attest", ["verify", "key"]),
         ("Look", ["devices", "doctor"]),
     ]

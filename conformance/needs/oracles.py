@@ -1,0 +1,78 @@
+"""How the answer to a call is judged: by the suite's rung where it has the operator, else by the conditioned one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from conformance.needs.calls import name_of
+from conformance.oracle.laws import LAWS
+from conformance.spec.operators import Oracle
+
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+
+    from conformance.inputs.samples import Sample
+    from conformance.spec.suite import Suite
+
+#: Overloads whose operator the suite has under another name.
+_ALIASES = {
+    "convolution": "nn.functional.conv2d",
+    "convolution_backward": "nn.functional.conv2d",
+    "max_pool2d_with_indices": "nn.functional.max_pool2d",
+    "max_pool3d_with_indices": "nn.functional.max_pool3d",
+    "native_dropout": "nn.functional.dropout",
+}
+#: How terms are counted by the arguments of the operator itself, not those of the suite's entry.
+_PORTABLE_TERMS = (None, "ones", "inputs")
+_OPEN = frozenset({"random", "unjudged"})
+_VIEW = Oracle("exact")
+_CONDITIONED = Oracle("conditioned")
+_RANDOM = Oracle("unjudged", why="its values are random, and the suite has no law for them")
+
+
+def oracle_of(function: OpOverload, sample: Sample, dtype: str, suite: Suite) -> Oracle:
+    """The oracle for one call of an overload at one dtype.
+
+    The bounds of the suite hold for an operator of that name and these arguments; what it judges by the conditioned
+    rung, and what it does not have, is judged by that rung.
+    """
+    if function.is_view:
+        return _VIEW
+    spec = suite.operators.get(_entry(function, suite))
+    found = _CONDITIONED if spec is None else spec.oracle_for(dtype)
+    if spec is not None and dtype.startswith("complex") and not any(d.startswith("complex") for d in spec.dtypes):
+        # What the suite says of real numbers need not hold for complex ones: their sign is a quotient, and rounded.
+        found = found if found.judge == "metadata" or found.rung in _OPEN else _CONDITIONED
+    if found.rung == "random":
+        return found if found.law in LAWS else _RANDOM
+    if torch.Tag.nondeterministic_seeded in function.tags and _draws(function, sample):
+        return _RANDOM
+    if found.rung == "dot" and found.terms not in _PORTABLE_TERMS:
+        return _CONDITIONED
+    return found
+
+
+def _draws(function: OpOverload, sample: Sample) -> bool:
+    """Whether a call that may draw does: attention without dropout is as certain as a product."""
+    names = [argument.name for argument in function._schema.arguments]  # noqa: SLF001
+    if "dropout_p" not in names:
+        return True
+    position = names.index("dropout_p")
+    given = sample.args[position] if position < len(sample.args) else sample.kwargs.get("dropout_p", 0.0)
+    return bool(given != 0.0)
+
+
+def _entry(function: OpOverload, suite: Suite) -> str:
+    namespace, _, name = name_of(function).partition("::")
+    if namespace != "aten":
+        return ""
+    base = name.partition(".")[0]
+    wanted = base.strip("_")
+    if base in _ALIASES:
+        return _ALIASES[base]
+    for candidate in (base, wanted, f"nn.functional.{wanted}", wanted.replace("_", ".", 1)):
+        if candidate in suite.operators:
+            return candidate
+    return ""
