@@ -36,7 +36,7 @@ def installed(rules: Sequence[Rule]) -> Denominators:
     for name in sorted(name for name in _dispatch_get_all_op_names() if name.startswith("aten::")):
         served = _SERVED[resolve(name, VACANT)]
         rule = rule_for(rules, name, kernel_keys(name))
-        overloads.append(Overload(name, served, name in core, rule))
+        overloads.append(Overload(name, served, name in core, rule, resolve(name, "CPU") != "missing"))
     return Denominators(torch_minor(torch.__version__), tuple(overloads), tuple(sorted(entries())))
 
 

@@ -101,7 +101,7 @@ def _main() -> None:
     suite = load_suite(Path(sys.argv[2]))
     if sys.argv[1] == "installed":
         found = installed(load_rules(suite.root))
-        overloads = [[o.name, o.served, o.core, o.rule] for o in found.overloads]
+        overloads = [[o.name, o.served, o.core, o.rule, o.host] for o in found.overloads]
         json.dump({"torch": found.torch, "overloads": overloads, "opinfo": found.opinfo}, sys.stdout)
         return
     seen = measure(suite)

@@ -30,12 +30,16 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One `aten::` overload. `rule` names the rule that puts it outside, or is None inside."""
+    """One `aten::` overload. `rule` names the rule that puts it outside, or is None inside.
+
+    `host` says that the host can run it: what it cannot run no case on the host reaches.
+    """
 
     name: str
     served: str
     core: bool
     rule: str | None = None
+    host: bool = True
 
     def belongs(self, part: str) -> bool:
         """Whether it is counted in one of PARTS, outside or inside."""
@@ -111,7 +115,7 @@ def _number(minor: str) -> tuple[int, ...]:
 
 
 def write_denominators(path: Path, found: Denominators) -> None:
-    """Write them as text: a header, then `overload NAME SERVED core|- RULE|-` and `opinfo NAME`."""
+    """Write them as text: a header, then `overload NAME SERVED core|- host|- RULE|-` and `opinfo NAME`."""
     header = [f"torch {found.torch}", f"overloads {len(found.overloads)}", f"opinfo {len(found.opinfo)}"]
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join([*header, f"digest {found.digest}", *_lines(found)])
@@ -119,7 +123,10 @@ def write_denominators(path: Path, found: Denominators) -> None:
 
 
 def _lines(found: Denominators) -> list[str]:
-    overloads = [f"overload {o.name} {o.served} {'core' if o.core else '-'} {o.rule or '-'}" for o in found.overloads]
+    overloads = [
+        f"overload {o.name} {o.served} {'core' if o.core else '-'} {'host' if o.host else '-'} {o.rule or '-'}"
+        for o in found.overloads
+    ]
     return [*overloads, *(f"opinfo {name}" for name in found.opinfo)]
 
 
@@ -134,8 +141,8 @@ def read_denominators(path: Path) -> Denominators:
             if kind == "opinfo":
                 opinfo.append(name)
                 continue
-            served, core, rule = rest
-            overloads.append(Overload(name, served, core == "core", None if rule == "-" else rule))
+            served, core, host, rule = rest
+            overloads.append(Overload(name, served, core == "core", None if rule == "-" else rule, host == "host"))
         found = Denominators(header["torch"], tuple(overloads), tuple(opinfo))
         stated = (int(header["overloads"]), int(header["opinfo"]), header["digest"])
     except (OSError, ValueError, KeyError):

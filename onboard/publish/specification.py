@@ -85,7 +85,8 @@ def _described_overload(suite: Suite, name: str) -> dict[str, Any]:
 
 def _overload(one: Overload, rules: Sequence[Rule]) -> dict[str, Any]:
     why = next((rule.why for rule in rules if rule.id == one.rule), None)
-    return {"overload": one.name, "served": one.served, "core": one.core, "rule": one.rule, "why": why}
+    names = {"overload": one.name, "served": one.served, "core": one.core, "host": one.host}
+    return {**names, "rule": one.rule, "why": why}
 
 
 def entry_lines(document: dict[str, Any]) -> Iterator[str]:
@@ -195,5 +196,6 @@ def _missing(document: dict[str, Any]) -> Iterator[Line]:
     for name in document["missing"]["opinfo"]:
         yield Line(f"opinfo {name}: no case of it is judged")
     for one in document["missing"]["overloads"]:
-        reason = f"outside: {one['rule']}" if one["rule"] else "no planned case calls it"
+        absent = "no planned case calls it" if one["host"] else "the host has no kernel to run it with"
+        reason = f"outside: {one['rule']}" if one["rule"] else absent
         yield Line(f"{one['overload']}  [{', '.join(one['denominators'])}]  {reason}")

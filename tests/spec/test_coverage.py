@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from conformance.coverage.apart import Coverage
 from conformance.coverage.measure import measure, reached
 from conformance.coverage.record import Recorder
 from conformance.coverage.table import difference, entries_of, missing, rows, rule_rows
@@ -189,6 +190,14 @@ def test_what_a_newer_torch_adds_is_new_upstream():
     assert found.opinfo == ("new",)
     assert found.gone == ("exp",)
     assert not difference(FEW, FEW)
+
+
+def test_a_measurement_that_differs_does_not_hold():
+    same = Coverage(FEW, difference(FEW, FEW), SEEN, None)
+    assert same.holds
+    assert not replace(same, lost=("aten::exp",)).holds
+    assert not replace(same, gained=("aten::exp",)).holds
+    assert not replace(same, stale="another plan").holds
 
 
 def test_an_entry_that_names_an_overload_owns_it(suite):

@@ -69,6 +69,11 @@ def test_no_core_overload_is_outside(now):
     assert [one.name for one in now.part("core") if one.rule is not None] == []
 
 
+def test_what_the_host_can_run(now):
+    host = {one.name: one.host for one in now.overloads}
+    assert [host[f"aten::{name}"] for name in ("mm", "mm.dtype", "linear", "clone")] == [True, False, True, True]
+
+
 def test_every_rule_cuts_something(now, rules):
     assert {one.rule for one in now.overloads} - {None} == {rule.id for rule in rules}
 
@@ -115,7 +120,7 @@ FEW = Denominators(
         Overload("aten::add.Tensor", "default", core=True),
         Overload("aten::add.out", "kernel", core=False),
         Overload("aten::linear", "math", core=False),
-        Overload("aten::cudnn_convolution", "kernel", core=False, rule="other-devices"),
+        Overload("aten::cudnn_convolution", "kernel", core=False, rule="other-devices", host=False),
     ),
     ("add", "nn.functional.linear"),
 )
@@ -134,7 +139,7 @@ def test_they_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("overload aten::add.out kernel - -\n", ""),
+        ("overload aten::add.out kernel - host -\n", ""),
         ("opinfo add\n", ""),
         ("aten::add.out kernel", "aten::add.out math"),
         ("- other-devices", "- -"),
