@@ -1,10 +1,12 @@
 """`onboard spec`: the suite itself."""
 
+from typing import Annotated
+
 import typer
 
 from onboard.cli.options import Json
 
-app = typer.Typer(help="Look at the suite, or freeze its plan.", invoke_without_command=True)
+app = typer.Typer(help="Look at the suite and what it covers, or freeze its plan.", invoke_without_command=True)
 
 
 @app.callback()
@@ -41,12 +43,75 @@ def list_(json: Json = False) -> None:
         console.out(f"\nfamily {family}: {len(names)} operators\n  {', '.join(names)}")
 
 
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An operator (softmax) or an overload (aten::add.out).")],
+    json: Json = False,
+) -> None:
+    """Show one operator as the suite declares it, or one overload: who serves it, and which case reaches it."""
+    from conformance.spec.suite import load_suite
+    from onboard import console
+    from onboard.publish import specification
+
+    document = specification.described(load_suite(), name)
+    if json:
+        console.write_json({"schema": "onboard/spec-entry/1", **document})
+        return
+    for line in specification.entry_lines(document):
+        console.out(line)
+
+
+@app.command("coverage")
+def coverage(
+    missing: Annotated[
+        bool, typer.Option("--missing", metavar="", help="List what is not reached, and why it need not be.")
+    ] = False,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", metavar="NAMES", help="These only: opinfo,core,kernel,backend,aten."),
+    ] = None,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", metavar="", help="Run the plan on the host anew (minutes); exit 1 where it differs."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print the denominators of the installed torch, and how much of each the plan reaches when it is run.
+
+    An overload is reached where a planned case calls it on the device and what comes of it is compared with the oracle.
+    """
+    from conformance.coverage.apart import look
+    from conformance.coverage.table import OPINFO
+    from conformance.spec.denominators import PARTS, load_rules
+    from conformance.spec.suite import load_suite, require_known
+    from onboard import console
+    from onboard.cli.options import words
+    from onboard.publish import specification
+
+    known = [OPINFO, *PARTS]
+    wanted = words(of) or tuple(known)
+    require_known("denominator", list(wanted), known)
+    suite = load_suite()
+    found = look(suite, anew=measure)
+    document = specification.covered(found, load_rules(suite.root), wanted)
+    if json:
+        console.write_json({"schema": "onboard/coverage/1", **document})
+    else:
+        console.print_lines(specification.coverage_lines(document, missing=missing))
+    if not found.holds:
+        raise typer.Exit(1)
+
+
 @app.command("freeze")
 def freeze() -> None:
-    """Write the plan for the installed torch into the suite: every case that has to run, with its digest."""
+    """Write into the suite what holds for the installed torch: every case that has to run, and what that reaches."""
+    from conformance.coverage.apart import freeze as freeze_coverage
     from conformance.run.planning import freeze as freeze_plan
     from conformance.spec.suite import load_suite
     from onboard import console
 
-    path, plan = freeze_plan(load_suite())
+    suite = load_suite()
+    path, plan = freeze_plan(suite)
     console.out(f"{path}: torch {plan.torch}, {plan.size} cases in {len(plan.groups)} groups, sha256 {plan.digest}")
+    for path, what in freeze_coverage(suite):
+        console.out(f"{path}: {what}")
