@@ -139,6 +139,7 @@ def _document(verdicts: "list[Verdict]", tallies: "dict[str, Tally]", stale: lis
             name: {
                 "cases": tally.run,
                 "reached": tally.hit,
+                "left": tally.left,
                 "explained": [
                     {"case": alarm.case, "reason": alarm.reason} for alarm in tally.alarms if alarm.reason is not None
                 ],
@@ -186,4 +187,6 @@ def _show_implementations(tallies: "dict[str, Tally]", stale: list[str]) -> None
         console.out("\nimplementation     cases  reached  false alarms  explained")
     for name, tally in tallies.items():
         unexplained = len(tally.unexplained)
-        console.out(f"{name:<16} {tally.run:>7} {tally.hit:>8} {unexplained:>13} {len(tally.alarms) - unexplained:>10}")
+        over = f"  its time was over before {tally.left} groups" if tally.left else ""
+        explained = len(tally.alarms) - unexplained
+        console.out(f"{name:<16} {tally.run:>7} {tally.hit:>8} {unexplained:>13} {explained:>10}{over}")

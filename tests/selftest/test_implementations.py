@@ -1,5 +1,6 @@
 """Other implementations serve the device's side, are counted where they do, and their alarms are told and explained."""
 
+import json
 import time
 
 import pytest
@@ -16,6 +17,7 @@ from conformance.selftest.implementations.shuffled import Shuffled
 from conformance.selftest.implementations.threads import threads
 from conformance.selftest.inject import Hits, Injection
 from conformance.spec.suite import load_suite
+from onboard.cli.app import run
 
 EXP = ("operators.forward", "exp", "float32")
 PINHOLE = ("operators.forward", "nn.functional.alpha_dropout", "float32")
@@ -221,3 +223,59 @@ def test_a_malformed_explanation_is_an_error(tmp_path, text, message):
     file.write_text(text)
     with pytest.raises(UsageError, match=message):
         read_known(file)
+
+
+FAULT = """
+from types import SimpleNamespace
+def make(op):
+    return lambda kernel, *args: kernel(*args) * 1.001
+REGISTRY = {"mine.exp": SimpleNamespace(id="mine.exp", ops=("aten::exp",), make=make)}
+"""
+
+
+@pytest.fixture
+def self_test(tmp_path, monkeypatch, capsys):
+    """Run `onboard self-test` with one fault, on one group."""
+    forward = alarms.all_checks()["operators.forward"]
+    monkeypatch.setattr(type(forward), "groups", lambda *_: iter([("exp", "float32")]))
+    monkeypatch.setattr(alarms, "all_checks", lambda: {forward.id: forward})
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    monkeypatch.setenv("ONBOARD_DEBUG", "0")
+    (tmp_path / "mine.py").write_text(FAULT)
+
+    def call(*options):
+        code = run(["self-test", "--faults", str(tmp_path / "mine.py"), "--only", "mine.exp", *options])
+        return code, capsys.readouterr()
+
+    return call
+
+
+def test_the_command_tells_alarms_in_json_and_fails_for_them(self_test, monkeypatch):
+    monkeypatch.setitem(IMPLEMENTATIONS, "broken", BROKEN)
+    code, printed = self_test("--implementations", "broken,references", "--json")
+    document = json.loads(printed.out)
+    assert code == 1
+    assert set(document["false_alarms"]) == {"null fault", "broken", "references"}
+    assert len(document["false_alarms"]["broken"]) == 3
+    assert document["false_alarms"]["references"] == []
+    assert document["implementations"]["broken"] == {"cases": 3, "reached": 3, "left": 0, "explained": []}
+    assert document["faults"] == {"total": 1, "caught": 1, "missed": []}
+    # Nothing known of the references is shown by exp alone.
+    assert any(text.startswith("references on nn.functional.pdist: ") for text in document["expired"])
+
+
+def test_the_command_prints_a_line_for_each_implementation(self_test):
+    code, printed = self_test("--implementations", "shuffled")
+    assert code == 0
+    assert printed.out.splitlines()[-1].split() == ["shuffled", "6", "0", "0", "0"]
+
+
+def test_a_user_s_own_fault_is_tried_without_implementations(self_test):
+    code, printed = self_test("--json")
+    assert (code, json.loads(printed.out)["implementations"]) == (0, {})
+
+
+def test_an_unknown_implementation_is_told_as_usage(self_test):
+    code, printed = self_test("--implementations", "reference")
+    assert code == 2
+    assert printed.err == "error: there is no implementation 'reference'\nhint: did you mean references?\n"
