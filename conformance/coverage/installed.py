@@ -9,7 +9,7 @@ import torch
 from torch._C import _dispatch_dump, _dispatch_get_all_op_names
 
 from conformance.device.census import census, resolve
-from conformance.inputs.catalogue import entries
+from conformance.inputs.catalogue import described
 from conformance.spec.denominators import Denominators, Overload, rule_for
 from conformance.spec.plan import torch_minor
 
@@ -37,7 +37,7 @@ def installed(rules: Sequence[Rule]) -> Denominators:
         served = _SERVED[resolve(name, VACANT)]
         rule = rule_for(rules, name, kernel_keys(name))
         overloads.append(Overload(name, served, name in core, rule, resolve(name, "CPU") != "missing"))
-    return Denominators(torch_minor(torch.__version__), tuple(overloads), tuple(sorted(entries())))
+    return Denominators(torch_minor(torch.__version__), tuple(overloads), tuple(sorted(described())))
 
 
 def kernel_keys(name: str) -> frozenset[str]:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from conformance.checks.contract import Context
-from conformance.checks.registry import all_checks, enumerate_plan
+from conformance.checks.registry import all_checks
 from conformance.coverage.installed import installed
 from conformance.coverage.record import Recorder
 from conformance.coverage.witnesses import Witnesses
 from conformance.device.profile import default_profile
+from conformance.errors import EnvironmentFailure
 from conformance.findings import base_name
-from conformance.inputs.catalogue import entries
+from conformance.inputs.catalogue import described
 from conformance.inputs.samples import PLAN_SEED
 from conformance.run.worker import run_case
 from conformance.spec.denominators import load_rules
@@ -40,7 +41,9 @@ _AT_ONCE = 8
 
 def measure(suite: Suite, *, workers: int = 0) -> Witnesses:
     """Run every case of the checks `operators.*` on the host; about two minutes of one core for torch 2.13."""
-    plan = read_plan(plan_path(suite.root, torch.__version__)) or enumerate_plan(suite)
+    plan = read_plan(plan_path(suite.root, torch.__version__))
+    if plan is None:
+        raise EnvironmentFailure(f"no frozen plan for torch {torch.__version__}", hint="run `onboard spec freeze`")
     groups = [group for group in plan.groups if group.check.startswith("operators.")]
     overloads: dict[str, tuple[bool, bool, str]] = {}
     opinfo: dict[str, str] = {}
@@ -55,7 +58,7 @@ def measure(suite: Suite, *, workers: int = 0) -> Witnesses:
             if case is not None:
                 operator = case.split("/")[1]
                 opinfo[operator] = min(case, opinfo.get(operator, case))
-    known = {name: case for name, case in opinfo.items() if name in entries()}
+    known = {name: case for name, case in opinfo.items() if name in described()}
     return Witnesses(plan.torch, plan.digest, {name: claim[-1] for name, claim in overloads.items()}, known)
 
 
@@ -89,7 +92,7 @@ def reached(suite: Suite, group: Group) -> Iterator[tuple[str, dict[str, bool]]]
     recorder = Recorder()
     context = Context(torch.device("cpu"), default_profile("cpu"), suite, PLAN_SEED, recorder.around)
     planned = frozenset(group.names)
-    for case in all_checks()[group.check].cases(context, group.operator, group.dtype):
+    for case in all_checks()[group.check].cases(context, group.operator, group.dtype, group.names):
         if case.name in planned:
             recorder.seen = {}
             row = run_case(context, case, (group.check, group.operator, group.dtype))

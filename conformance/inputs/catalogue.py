@@ -21,6 +21,15 @@ FALLBACK_DTYPES = ("complex64", "float64", "float16", "int32", "float8_e4m3fn")
 
 @functools.cache
 def entries() -> dict[str, Any]:
+    """Every entry by its full name (variant included): torch's own, and the additions that torch does not describe."""
+    found = described()
+    from conformance.inputs.additions import additions
+
+    return {**{info.full_name: info for info in additions()}, **found}
+
+
+@functools.cache
+def described() -> dict[str, Any]:
     """Every OpInfo entry by its full name (variant included); raises EnvironmentFailure when torch cannot give them.
 
     Importing the catalogue freezes torch's backend flags (cudnn.enabled, mkldnn.allow_tf32 ...), which a vendor's
@@ -39,11 +48,7 @@ def entries() -> dict[str, Any]:
     finally:
         torch.backends.__allow_nonbracketed_mutation_flag = frozen_before  # noqa: SLF001
     common_methods_invocations.wrapper_set_seed = _unseeded
-    described = {info.full_name: info for info in common_methods_invocations.op_db}
-    from conformance.inputs.additions import additions
-
-    # One that a newer torch describes itself is taken from there.
-    return {**{info.full_name: info for info in additions()}, **described}
+    return {info.full_name: info for info in common_methods_invocations.op_db}
 
 
 def _unseeded(function: Any, *args: Any, **kwargs: Any) -> Any:

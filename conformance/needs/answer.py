@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance.checks.operators import reseed, synchronize
+from conformance.checks.operators.run import reseed, synchronize
 from conformance.device.execution import could_not_run, observe
 from conformance.inputs.samples import Sample
 from conformance.inputs.transport import CannotTravelError, fetch, names_device, rebuild
@@ -150,7 +150,7 @@ def _judged(call: Call, device: torch.device, suite: Suite) -> Finding:
     untouched = [_same(a, b) for a, b in zip(after, call.sample.tensors, strict=True)]
     try:
         finding = judge.judge(trial, got, untouched)
-        excuse = judge.excuse(trial, call.sample, finding)
+        excuse = judge.excuse(trial, call.sample, got, finding)
     except (PlanError, CannotTravelError, RuntimeError, TypeError, ValueError, IndexError, KeyError) as error:
         return _unjudged(f"the oracle has no bound for it: {one_line(error)}")
     return finding if excuse is None else _unjudged(excuse)

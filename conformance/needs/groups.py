@@ -17,15 +17,26 @@ COMMON = frozenset({
 
 def reaching(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
     """The names of the overloads that the host calls for each group (operator, dtype)."""
+    import torch
+
+    from conformance.checks.contract import Context
+    from conformance.checks.operators import Forward
+    from conformance.device.profile import default_profile
     from conformance.inputs.samples import PLAN_SEED
     from conformance.needs.calls import name_of
-    from conformance.selftest.reach import index
+    from conformance.selftest.reach import reached
+    from conformance.spec.plan import Group
+    from conformance.spec.suite import load_suite
 
-    found: dict[tuple[str, str], set[str]] = {}
-    for overload, where in index(groups, PLAN_SEED).items():
-        for group in where:
-            found.setdefault(group, set()).add(name_of(overload))
-    return {group: frozenset(names) for group, names in found.items()}
+    forward, suite = Forward(), load_suite()
+    context = Context(torch.device("cpu"), default_profile("cpu"), suite, PLAN_SEED)
+    known = set(forward.groups(suite))
+    found = {}
+    for operator, dtype in groups:
+        if (operator, dtype) in known:
+            group = Group(forward.id, operator, dtype, tuple(forward.names(suite, operator, dtype)))
+            found[operator, dtype] = frozenset(name_of(overload) for overload in reached(context, group))
+    return found
 
 
 def concerned(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.func import functional_call
 
-from conformance.checks.operators import synchronize
+from conformance.checks.operators.run import synchronize
 from conformance.inputs.samples import Sample
 from conformance.inputs.transport import CannotTravelError, fetch, send
 from conformance.needs.answer import Answer

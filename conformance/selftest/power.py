@@ -116,7 +116,7 @@ def _single() -> None:
 
 def _reached_at(number: int) -> set[str]:
     (shared,) = _SHARED
-    return reached(shared.context, shared.groups[number])
+    return {str(overload) for overload in reached(shared.context, shared.groups[number])}
 
 
 def _judge_at(number: int, places: Sequence[Group]) -> Verdict:

@@ -43,8 +43,8 @@ def asked(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in chosen]
 
 
-def reached(context: Context, group: Group) -> set[str]:
-    """The names of the overloads that some cases of a group call."""
+def reached(context: Context, group: Group) -> set[OpOverload]:
+    """The overloads that some cases of a group call."""
     seen: set[OpOverload] = set()
     watching = replace(context, around=lambda: _Recording(seen))
     wanted = set(names := asked(group.names))
@@ -54,7 +54,7 @@ def reached(context: Context, group: Group) -> set[str]:
         if case.name in wanted and isinstance(run, Run):
             with contextlib.suppress(Exception):
                 run.call()
-    return {str(overload) for overload in seen}
+    return seen
 
 
 def index(groups: Mapping[Group, Iterable[str]]) -> dict[str, list[Group]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from conformance.selftest.implementations.known import Known
     from conformance.selftest.inject import Fault
     from conformance.selftest.power import Verdict
+    from conformance.spec.plan import Plan
     from conformance.spec.suite import Suite
 
 
@@ -39,10 +40,6 @@ def self_test(
     seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the inputs.")] = 0,
     json: Json = False,
 ) -> None:
-<<<<<<< HEAD
-    """Inject known defects into the host's kernels, one after the other, and count those that the suite notices."""
-    from conformance.run.planning import plan_for
-=======
     """Inject known defects into the host's kernels, one after the other, and count those that the suite notices.
 
     Then serve cases by other implementations that are right, and count those that fail: false alarms, but for the
@@ -52,8 +49,8 @@ def self_test(
 
     # A second thread of torch sleeps as soon as its work is done: so it takes no time, and it shows when it works.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from conformance.run.planning import plan_for
     from conformance.selftest.implementations.known import read_known
->>>>>>> wt-implementations
     from conformance.selftest.power import measure
     from conformance.spec.suite import load_suite
     from onboard import console
@@ -62,6 +59,7 @@ def self_test(
     others = _implementations(implementations, only)
     known = read_known()
     suite = load_suite()
+    plan = plan_for(suite, console.say)
     count = 0
 
     def done(verdict: "Verdict") -> None:
@@ -69,14 +67,9 @@ def self_test(
         count += 1
         console.say(f"{count} of {len(chosen)}: {'caught' if verdict.caught else 'MISSED'} {verdict.fault}")
 
-<<<<<<< HEAD
-    suite = load_suite()
-    verdicts = measure(suite, plan_for(suite, console.say), chosen, seed=seed, workers=workers or 0, done=done)
-=======
-    verdicts = measure(suite, chosen, seed=seed, workers=workers or 0, done=done)
-    tallies = _serve(others, known, suite, every=every, seed=seed, workers=workers or 0)
+    verdicts = measure(suite, plan, chosen, seed=seed, workers=workers or 0, done=done)
+    tallies = _serve(others, known, suite, plan, every=every, seed=seed, workers=workers or 0)
     stale = _expired(known, tallies)
->>>>>>> wt-implementations
     if json:
         console.write_json(_document(verdicts, tallies, stale))
     else:
@@ -95,7 +88,14 @@ def _implementations(names: str | None, only: str | None) -> "list[Implementatio
 
 
 def _serve(
-    others: "list[Implementation]", known: "tuple[Known, ...]", suite: "Suite", *, every: bool, seed: int, workers: int
+    others: "list[Implementation]",
+    known: "tuple[Known, ...]",
+    suite: "Suite",
+    plan: "Plan",
+    *,
+    every: bool,
+    seed: int,
+    workers: int,
 ) -> "dict[str, Tally]":
     from conformance.selftest.implementations.alarms import measure
     from onboard import console
@@ -108,7 +108,7 @@ def _serve(
         if groups % 100 == 0 or groups == total:
             console.say(f"{groups} of {total} groups: {names}")
 
-    return measure(suite, others, known, every=every, seed=seed, workers=workers, done=done)
+    return measure(suite, plan, others, known, every=every, seed=seed, workers=workers, done=done)
 
 
 def _expired(known: "tuple[Known, ...]", tallies: "dict[str, Tally]") -> list[str]:

@@ -18,6 +18,7 @@ from conformance.checks.contract import Context
 from conformance.checks.registry import all_checks
 from conformance.device.profile import default_profile
 from conformance.errors import EnvironmentFailure
+from conformance.inputs import catalogue
 from conformance.results import FAILING
 from conformance.run.worker import run_case
 from conformance.selftest.inject import Hits
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
     from conformance.checks.contract import Case
     from conformance.selftest.implementations.implementation import Implementation
     from conformance.selftest.implementations.known import Known
+    from conformance.spec.plan import Group, Plan
     from conformance.spec.suite import Suite
-
-Group = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class Job:
 
 def measure(
     suite: Suite,
+    plan: Plan,
     implementations: Sequence[Implementation],
     known: Sequence[Known],
     *,
@@ -102,13 +103,8 @@ def measure(
     are served in a mixed order, so that one whose time is over has seen some of everything.
     """
     torch.set_num_threads(1)
-    groups = [
-        (check.id, operator, dtype)
-        for check in all_checks().values()
-        if check.id.startswith("operators.")
-        for operator, dtype in check.groups(suite)
-        if dtype != "any"
-    ]
+    groups = [group for group in plan.groups if group.check.startswith("operators.") and group.dtype != "any"]
+    all_checks(), catalogue.entries()
     random.Random(_MIX).shuffle(groups)  # noqa: S311 - no secret
     job = Job(suite, seed, tuple(implementations), tuple(known), every, time.monotonic())
     tallies = {implementation.id: Tally() for implementation in implementations}
@@ -124,7 +120,7 @@ def measure(
                 done(number, len(groups))
     except BrokenProcessPool:
         raise EnvironmentFailure(
-            f"a worker died in {'/'.join(groups[number])} or soon after it",
+            f"a worker died in {groups[number].id} or soon after it",
             hint="an implementation crashed the process, or memory ran out: try them one by one (--implementations)",
         ) from None
     return tallies
@@ -157,14 +153,14 @@ def _serve_shared(group: Group) -> dict[str, Tally]:
 
 def serve(job: Job, group: Group) -> dict[str, Tally]:
     """Run the cases of one group on each implementation, and those that fail without it."""
-    check, operator, dtype = group
+    check, operator, dtype = group.check, group.operator, group.dtype
     seam = _Seam()
     context = Context(torch.device("cpu"), default_profile("cpu"), job.suite, job.seed, seam.around)
-    total = len(all_checks()[check].names(job.suite, operator, dtype))
+    total = len(group.names)
     late = {i.id: Tally(left=1) for i in job.implementations if i.takes(dtype) and job.late(i)}
     turns = [_Turn(job, group, i, total) for i in job.implementations if i.takes(dtype) and i.id not in late]
     # One case after the other, each on every implementation: they share its reference, which costs the most.
-    for number, case in enumerate(all_checks()[check].cases(context, operator, dtype)):
+    for number, case in enumerate(all_checks()[check].cases(context, operator, dtype, group.names)):
         for turn in turns:
             if turn.wants(number):
                 turn.take(case, context, seam)
@@ -188,9 +184,9 @@ class _Turn:
     def __init__(self, job: Job, group: Group, implementation: Implementation, total: int) -> None:
         self.implementation = implementation
         self.tally = Tally()
-        self._group = group
+        self._group = (group.check, group.operator, group.dtype)
         self._numbers = set(range(total) if job.every else spread(total, implementation.cases))
-        self._known = [entry for entry in job.known if entry.concerns(implementation.id, *group[1:])]
+        self._known = [entry for entry in job.known if entry.concerns(implementation.id, *self._group[1:])]
 
     def wants(self, number: int) -> bool:
         # An explanation that no chosen case bears out may yet be by another one: it has not expired before the end.
