@@ -14,7 +14,7 @@ from conformance.inputs.layouts import relaid_samples
 from conformance.inputs.samples import Sample
 from conformance.inputs.sizes import Resized, resized
 from conformance.inputs.special import integer_sample
-from conformance.inputs.tree import tree_map
+from conformance.inputs.tree import leaves, tree_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,13 +49,21 @@ def changed(
         )
         if grown is not None:
             yield from [*_with_numbers(grown.make())][:_FEW]
-        flat = _without_dimensions(bases[0])
+        flat = _without_dimensions(next((base for base in samples if _is_along(base)), bases[0]))
         yield partial(_itself, flat)
         yield from [*_with_numbers(flat)][:_FEW]
     integers = None if dtype.is_floating_point or dtype.is_complex or dtype is torch.bool else dtype
     special = integers and integer_sample(samples, integers)
     if special:
         yield partial(_with_dtype, special, dtype)
+
+
+def _is_along(sample: Sample) -> bool:
+    """Whether a whole number is among the arguments, as the dimension is that an operator goes along."""
+    numbers = leaves((sample.args, sample.kwargs))
+    return any(isinstance(value, int) and not isinstance(value, bool) for value in numbers) and any(
+        tensor.dim() for tensor in sample.tensors
+    )
 
 
 def _itself(sample: Sample) -> Sample:
@@ -107,14 +115,16 @@ def _replaced(sample: Sample, position: int, other: Any) -> Sample:
 
 
 def _with_scalars(sample: Sample) -> Iterator[Callable[[], Sample]]:
-    """One tensor among several arguments as the number that stands first in it."""
+    """One tensor among several arguments as the number that stands first in it; a whole one also with a half."""
     tensors = [i for i, value in enumerate(sample.args) if isinstance(value, torch.Tensor) and value.numel()]
     for position in tensors if len(tensors) > 1 else ():
-        yield partial(_scalar_at, sample, position)
+        yield partial(_scalar_at, sample, position, 0)
+        if not sample.args[position].dtype.is_floating_point:
+            yield partial(_scalar_at, sample, position, 0.5)
 
 
-def _scalar_at(sample: Sample, position: int) -> Sample:
-    value = sample.args[position].flatten()[0].item()
+def _scalar_at(sample: Sample, position: int, more: float) -> Sample:
+    value = sample.args[position].flatten()[0].item() + more if more else sample.args[position].flatten()[0].item()
     return Sample((*sample.args[:position], value, *sample.args[position + 1 :]), sample.kwargs)
 
 

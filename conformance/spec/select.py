@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from conformance.spec.plan import Group, Plan
 
 
+#: The checks of operators that a preview runs of a level that nobody asked to be judged.
+PREVIEWED = ("operators.forward",)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The groups to run; `judged` levels decide the exit code, `previewed` ones are only shown.
@@ -50,7 +54,14 @@ def select(
     narrowed = bool(checks or ops or dtypes or concerned is not None)
     # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
-    groups = plan.groups if narrowed and not levels else required_groups(suite, plan, wanted)
+    if narrowed and not levels:
+        groups = plan.groups
+    else:
+        groups = tuple(
+            group
+            for group in required_groups(suite, plan, wanted)
+            if not _is_extensive(group) or any(covers(suite, suite.levels[name], group) for name in judged)
+        )
     if checks:
         known = _matching("check", checks, {g.check for g in plan.groups})
         groups = tuple(g for g in groups if g.check in known)
@@ -68,6 +79,11 @@ def select(
             hint="each of --level, --checks, --ops, --dtypes, --model matches something, but nothing matches them all",
         )
     return Selection(groups, judged, previewed, narrowed)
+
+
+def _is_extensive(group: Group) -> bool:
+    """Whether a preview leaves the group out: it shows what operators there are, not every way to call them."""
+    return group.check.startswith("operators.") and group.check not in PREVIEWED
 
 
 def with_prerequisites(suite: Suite, levels: tuple[str, ...]) -> tuple[str, ...]:

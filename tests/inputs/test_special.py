@@ -11,6 +11,7 @@ from conformance.device.profile import Profile
 from conformance.inputs.samples import Sample, opinfo_samples
 from conformance.inputs.special import VALUES, special_sample
 from conformance.selftest import power
+from conformance.spec.plan import Group
 from conformance.spec.suite import load_suite
 
 
@@ -24,12 +25,14 @@ def sample(*tensors, **kwargs):
 
 
 def written(value):
+    if math.isnan(value):
+        return "-nan" if math.copysign(1, value) < 0 else "nan"
     return "-0.0" if value == 0 and math.copysign(1, value) < 0 else str(value)
 
 
 def test_real_inexact_tensors_are_filled_and_everything_else_stays():
     whole, scalar = torch.arange(9), 2.5
-    found = special_sample([sample(torch.ones(3, 3), whole, scalar, weight=torch.ones(2))])
+    found = special_sample([sample(torch.ones(4, 4), whole, scalar, weight=torch.ones(2))])
     assert {written(v) for v in found.args[0].flatten().tolist()} == {written(v) for v in VALUES}
     assert found.args[1] is whole
     assert found.args[2] == scalar
@@ -96,5 +99,7 @@ def test_what_only_special_values_show_is_caught(suite, operator, kernel):
         def make(_):
             return kernel
 
-    found = power.judge(suite, Fault(), [(operator, "float32")])
+    context = Context(torch.device("cpu"), Profile("cpu", "cpu"), suite, 0)
+    names = tuple(Forward().names(suite, operator, "float32"))
+    found = power.judge(context, Fault(), [Group("operators.forward", operator, "float32", names)])
     assert found.case == f"operators.forward/{operator}/float32/{SPECIAL}"

@@ -244,5 +244,6 @@ def test_a_device_may_be_four_times_as_far_off_as_the_host(off, excused):
 
     x = torch.ones(1)
     trial = Trial(rounds, Sample((x,), {}), "float32", Oracle("conditioned", host_off="of this test"))
-    found = judge.judge(trial, [1 + off * 8 * 2**-23 * x, x], [True])
-    assert (judge.excuse(trial, trial.sample, found) is not None) is excused
+    got = [1 + off * 8 * 2**-23 * x, x]
+    found = judge.judge(trial, got, [True])
+    assert (judge.excuse(trial, trial.sample, got, found) is not None) is excused

@@ -1,5 +1,7 @@
 """The host's answer, the reference beside it, and the verdict over all outputs of a call."""
 
+import math
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from conformance.oracle import judge as judging
 from conformance.oracle.compare import Measure
 from conformance.oracle.judge import Finding
 from conformance.oracle.reference import evaluate, promote, wide_reference
-from conformance.oracle.trial import HostError, Trial, same_bytes
+from conformance.oracle.trial import HostError, Trial, same_bytes, spilled
 from conformance.spec.operators import Oracle
 
 X = torch.tensor([0.1, 0.7, 3.0])
@@ -107,17 +109,34 @@ HOST_OFF = Oracle("exact", host_off="it rounds twice")
 def test_a_device_is_excused_only_where_the_host_is_about_as_far_off(monkeypatch, device, host, excused):
     found = trial(torch.neg, X, oracle=HOST_OFF)
     off = {"device": device, "host": host}
-    measures = {who: Measure("exact", error, 0.5) for who, error in off.items()}
+    measures = {who: Measure("dot", error, 0.5) for who, error in off.items()}
     monkeypatch.setattr(judging, "judge", lambda *_: Finding(measures["host"]))
-    said = judging.excuse(found, found.sample, Finding(measures["device"]))
+    said = judging.excuse(found, found.sample, [7 * X, X], Finding(measures["device"]))
     assert (said is not None) == excused
     if excused:
         assert said == "the host misses the bound as well, 2 times: it rounds twice"
 
 
+@pytest.mark.parametrize("measure", [Measure("exact", 1.0, 0.0), Measure("dot", math.inf, 0.5)])
+def test_where_no_distance_is_known_only_the_answer_of_the_host_is_excused(monkeypatch, measure):
+    found = trial(torch.neg, X, oracle=HOST_OFF)
+    monkeypatch.setattr(judging, "judge", lambda *_: Finding(Measure(measure.rung, math.inf, 0.0)))
+    assert judging.excuse(found, found.sample, [-X, X], Finding(measure)) is not None
+    assert judging.excuse(found, found.sample, [777 + 0 * X, X], Finding(measure)) is None
+
+
 def test_nothing_known_of_the_host_excuses_nothing():
     found = trial(torch.neg, X, oracle=Oracle("exact"))
-    assert judging.excuse(found, found.sample, Finding(Measure("exact", 1.0, 0.5))) is None
+    assert judging.excuse(found, found.sample, [X, X], Finding(Measure("exact", 1.0, 0.5))) is None
+
+
+def test_what_is_written_around_a_view_is_counted():
+    before = torch.arange(6.0)
+    after = before.clone()
+    after[1:3] = 7
+    assert spilled(after[1:3], before[1:3]) == 0
+    after[0] = after[4] = 7
+    assert spilled(after[1:3], before[1:3]) == 2
 
 
 def test_bytes_are_compared_with_their_surroundings():

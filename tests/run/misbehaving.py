@@ -96,7 +96,7 @@ class Acts:
 
     id = "operators.forward"
 
-    def cases(self, context, operator, dtype):
+    def cases(self, context, operator, dtype, names=None):
         for number, act in enumerate(operator.split(",")):
             if act == "unmakable":
                 raise ValueError("inputs cannot be made")

@@ -6,7 +6,9 @@ import time
 import pytest
 import torch
 
+from conformance.checks.operators import Forward
 from conformance.errors import UsageError
+from conformance.run import planning
 from conformance.selftest.implementations import alarms
 from conformance.selftest.implementations.alarms import Job, expired, serve, spread
 from conformance.selftest.implementations.implementation import DEFAULT, IMPLEMENTATIONS, Implementation, chosen
@@ -16,11 +18,17 @@ from conformance.selftest.implementations.replacing import Decompositions, refer
 from conformance.selftest.implementations.shuffled import Shuffled
 from conformance.selftest.implementations.threads import threads
 from conformance.selftest.inject import Hits, Injection
+from conformance.spec.plan import Group, make_plan
 from conformance.spec.suite import load_suite
 from onboard.cli.app import run
 
-EXP = ("operators.forward", "exp", "float32")
-PINHOLE = ("operators.forward", "nn.functional.alpha_dropout", "float32")
+
+def group(operator, dtype="float32"):
+    return Group("operators.forward", operator, dtype, tuple(Forward().names(load_suite(), operator, dtype)))
+
+
+EXP = group("exp")
+PINHOLE = group("nn.functional.alpha_dropout")
 
 # torch warns of what its own compiler imports.
 COMPILES = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -66,7 +74,7 @@ def test_what_fails_without_the_implementation_is_none(suite, monkeypatch):
 def test_an_implementation_takes_its_dtypes_alone(suite):
     only = Implementation("half", "", broken, 3, ("bfloat16",))
     assert serve(job(suite, only), EXP) == {}
-    assert serve(job(suite, only), (*EXP[:2], "bfloat16"))["half"].run == 3
+    assert serve(job(suite, only), group("exp", "bfloat16"))["half"].run == 3
 
 
 def test_an_implementation_whose_time_is_over_is_left_out_and_nothing_expires(suite):
@@ -79,8 +87,7 @@ def test_an_implementation_whose_time_is_over_is_left_out_and_nothing_expires(su
 
 
 def test_every_case_is_every_case(suite):
-    names = alarms.all_checks()[EXP[0]].names(suite, *EXP[1:])
-    assert serve(job(suite, BROKEN, every=True), EXP)["broken"].run == len(names) > 3
+    assert serve(job(suite, BROKEN, every=True), EXP)["broken"].run == len(EXP.names) > 3
 
 
 def test_an_explained_alarm_carries_its_reason(suite):
@@ -103,12 +110,10 @@ def test_an_entry_is_looked_for_in_every_case_before_it_expires(suite):
     assert expired([entry], {}) == []  # not served, so nothing is known of it
 
 
-def test_groups_are_measured_side_by_side(suite, monkeypatch):
-    forward = alarms.all_checks()["operators.forward"]
-    monkeypatch.setattr(type(forward), "groups", lambda *_: iter([("exp", "float32"), ("sin", "float32")]))
-    monkeypatch.setattr(alarms, "all_checks", lambda: {forward.id: forward})
+def test_groups_are_measured_side_by_side(suite):
     told = []
-    found = alarms.measure(suite, [BROKEN], [], workers=2, done=lambda *numbers: told.append(numbers))
+    plan = make_plan(torch.__version__, [EXP, group("sin")])
+    found = alarms.measure(suite, plan, [BROKEN], [], workers=2, done=lambda *numbers: told.append(numbers))
     assert (found["broken"].run, found["broken"].hit) == (6, 3)
     assert told == [(1, 2), (2, 2)]
 
@@ -236,9 +241,7 @@ REGISTRY = {"mine.exp": SimpleNamespace(id="mine.exp", ops=("aten::exp",), make=
 @pytest.fixture
 def self_test(tmp_path, monkeypatch, capsys):
     """Run `onboard self-test` with one fault, on one group."""
-    forward = alarms.all_checks()["operators.forward"]
-    monkeypatch.setattr(type(forward), "groups", lambda *_: iter([("exp", "float32")]))
-    monkeypatch.setattr(alarms, "all_checks", lambda: {forward.id: forward})
+    monkeypatch.setattr(planning, "plan_for", lambda *_: make_plan(torch.__version__, [EXP]))
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.setenv("ONBOARD_DEBUG", "0")
     (tmp_path / "mine.py").write_text(FAULT)

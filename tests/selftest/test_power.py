@@ -1,18 +1,23 @@
 """The harness that injects faults: it hits the device's side alone, and blames nothing on a healthy kernel."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
+from conformance.checks.contract import Context
+from conformance.device.profile import default_profile
 from conformance.errors import UsageError
 from conformance.faults.overloads import resolve
 from conformance.selftest import power
 from conformance.selftest.inject import Hits, Injection, healthy_kernels, load_faults, overloads
-from conformance.selftest.reach import index, reached
+from conformance.selftest.reach import asked, index, reached
+from conformance.spec.plan import Group, make_plan
 from conformance.spec.suite import load_suite
 
-EXP = [("exp", "float32")]
+EXP = Group("operators.forward", "exp", "float32", ("sample-0000/plain/function", "sample-0001/plain/function"))
+SIN = replace(EXP, operator="sin")
+PLACES = [EXP]
 
 
 @dataclass(frozen=True)
@@ -38,16 +43,16 @@ def raises(original, *args, **kwargs):
 
 
 @pytest.fixture(scope="module")
-def suite():
-    return load_suite()
+def context():
+    return Context(torch.device("cpu"), default_profile("cpu"), load_suite(), 0)
 
 
 @pytest.mark.parametrize(
     ("kernel", "outcome", "message"),
     [(off_by_a_thousandth, "wrong", "is due"), (raises, "error", "of the kernel")],
 )
-def test_a_fault_is_caught_by_the_first_case_that_reaches_it(suite, kernel, outcome, message):
-    found = power.judge(suite, Fault("exp.fault", ("aten::exp",), kernel), EXP)
+def test_a_fault_is_caught_by_the_first_case_that_reaches_it(context, kernel, outcome, message):
+    found = power.judge(context, Fault("exp.fault", ("aten::exp",), kernel), PLACES)
     assert found.caught
     assert found.outcome == outcome
     assert found.case.startswith("operators.forward/exp/float32/")
@@ -56,44 +61,49 @@ def test_a_fault_is_caught_by_the_first_case_that_reaches_it(suite, kernel, outc
     assert found.false_alarms == ()
 
 
-def test_a_healthy_kernel_is_missed_though_it_is_reached(suite):
-    found = power.judge(suite, Fault("exp.none", ("aten::exp",), right), EXP)
+def test_a_healthy_kernel_is_missed_though_it_is_reached(context):
+    found = power.judge(context, Fault("exp.none", ("aten::exp",), right), PLACES)
     assert not found.caught
     assert found.reached > 1
 
 
-def test_a_fault_that_no_case_reaches_is_missed(suite):
-    found = power.judge(suite, Fault("sin.fault", ("aten::sin",), off_by_a_thousandth), EXP)
+def test_a_fault_that_no_case_reaches_is_missed(context):
+    found = power.judge(context, Fault("sin.fault", ("aten::sin",), off_by_a_thousandth), PLACES)
     assert (found.caught, found.reached) == (False, 0)
 
 
-def test_a_case_that_fails_without_the_fault_is_a_false_alarm_and_catches_nothing(suite, monkeypatch):
+def test_a_case_that_fails_without_the_fault_is_a_false_alarm_and_catches_nothing(context, monkeypatch):
     monkeypatch.setattr(power, "healthy_kernels", lambda fault: dict.fromkeys(map(resolve, fault.ops), raises))
-    found = power.judge(suite, Fault("exp.fault", ("aten::exp",), off_by_a_thousandth), EXP)
+    found = power.judge(context, Fault("exp.fault", ("aten::exp",), off_by_a_thousandth), PLACES)
     assert not found.caught
     assert found.false_alarms[0].startswith("operators.forward/exp/float32/")
 
 
-def test_faults_are_measured_side_by_side_and_each_is_told(suite, monkeypatch):
-    monkeypatch.setattr(power.Forward, "groups", lambda *_: iter([*EXP, ("sin", "float32")]))
+def test_faults_are_measured_side_by_side_and_each_is_told(context):
     faults = {name: Fault(name, (f"aten::{name}",), off_by_a_thousandth) for name in ("exp", "sin", "cos")}
     told = []
-    verdicts = power.measure(suite, faults, workers=2, done=told.append)
+    plan = make_plan(torch.__version__, [EXP, SIN])
+    verdicts = power.measure(context.suite, plan, faults, workers=2, done=told.append)
     assert [v.fault for v in verdicts] == [v.fault for v in told] == ["exp", "sin", "cos"]
     assert [v.caught for v in verdicts] == [True, True, False]
 
 
 def test_the_overload_s_own_operators_come_first():
-    exp, mul = resolve("aten::exp"), resolve("aten::mul.Tensor")
-    where = {exp: [("cosh", "float32"), ("exp", "float32")], mul: [("exp", "float32")]}
-    assert power._places(Fault("f", ("aten::exp", "aten::mul.Tensor"), right), where) == [
-        ("exp", "float32"), ("cosh", "float32"),
-    ]  # fmt: skip
+    cosh = replace(EXP, operator="cosh")
+    where = {"aten.exp.default": [cosh, EXP], "aten.mul.Tensor": [EXP]}
+    assert power._places(Fault("f", ("aten::exp", "aten::mul.Tensor"), right), where) == [EXP, cosh]
 
 
-def test_groups_are_known_by_what_they_call():
-    assert resolve("aten::exp") in reached("exp", "float32", 0)
-    assert index(EXP, 0)[resolve("aten::exp")] == EXP
+def test_groups_are_known_by_what_they_call(context):
+    assert resolve("aten::exp") in reached(context, EXP)
+    assert index({EXP: ["aten.exp.default"]})["aten.exp.default"] == [EXP]
+
+
+def test_of_each_kind_of_case_the_first_and_the_last_are_asked():
+    names = [
+        f"{stem}/plain/{variant}" for stem in ("sample-0", "sample-1", "sample-2") for variant in ("function", "out")
+    ]
+    assert asked([*names, "special-0/plain/function"]) == [*names[:2], *names[4:], "special-0/plain/function"]
 
 
 def test_an_injection_counts_and_ends():

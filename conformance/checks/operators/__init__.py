@@ -45,10 +45,10 @@ CHECKS: tuple[Forward | Derived, ...] = (
     Forward(),
     Derived("operators.sizes", calls.first_dtype, calls.of_sizes, _judged),
     Derived("operators.arguments", calls.argument_dtypes, calls.of_arguments, _judged),
-    Derived("operators.dtypes", calls.optional_dtypes, calls.of_dtypes, _judged, refuses=False),
+    Derived("operators.dtypes", calls.optional_dtypes, calls.of_dtypes, _judged, refuses=False, observes=True),
     Derived("operators.layouts", calls.bit_dtypes, calls.of_layouts, _judged, refuses=False),
     Derived("operators.inplace", calls.required_dtypes, calls.of_inplace, _judged),
     Derived("operators.out", calls.first_dtype, calls.of_out, _judged),
-    Derived("operators.backward", calls.required_dtypes, calls.of_backward, _gradients, refuses=False),
+    Derived("operators.backward", calls.required_dtypes, calls.of_backward, _gradients, refuses=False, observes=True),
     Derived("operators.backward-sizes", calls.first_dtype, calls.of_backward_sizes, _gradients, refuses=False),
 )

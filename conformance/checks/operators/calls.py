@@ -93,8 +93,8 @@ def of_dtypes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
     """The operator at a further dtype: two samples, special values, and what only some tensors can be laid out as."""
     samples = _samples(spec, dtype, seed)
     function = catalogue.function_of(spec.name)
-    for place, ordinal in enumerate(relaid_samples(samples, spec.largest)):
-        yield Call(f"sample-{ordinal:04}", FUNCTION, partial(_at, function, samples, ordinal), observes=place == 0)
+    for ordinal in relaid_samples(samples, spec.largest):
+        yield Call(f"sample-{ordinal:04}", FUNCTION, partial(_at, function, samples, ordinal))
     kind: torch.dtype = getattr(torch, dtype)
     whole = not (kind.is_floating_point or kind.is_complex)
     special = (integer_sample(samples, kind) if whole else special_sample(samples)) if spec.special else None
@@ -199,8 +199,7 @@ def of_backward(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
             continue
         stem = f"sample-{ordinal:04}"
         made = partial(_gradient, function, sample, seed_of(spec.name, dtype, f"upstream-{ordinal}", seed))
-        observes = ordinal == next(iter(relaid), 0)
-        yield Call(stem, "backward", made, layouts if ordinal in relaid else (PLAIN,), observes=observes)
+        yield Call(stem, "backward", made, layouts if ordinal in relaid else (PLAIN,))
         if ordinal in relaid:
             yield Call(stem, "backward-expanded", partial(made, expanded=True))
             several = [i for i, tensor in enumerate(sample.tensors) if variants.can_follow(tensor)]

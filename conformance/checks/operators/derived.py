@@ -45,7 +45,6 @@ class Call:
     variant: str
     make: Callable[[], tuple[Callable[..., Any], Sample] | None]
     layouts: tuple[str, ...] = (PLAIN,)
-    observes: bool = False
     precision: torch.dtype | None = None
     must_refuse: bool = False
     is_worth: Callable[[], bool] = lambda: True
@@ -55,7 +54,8 @@ class Call:
 class Derived:
     """A check of operators: `dtypes` says at which it is planned, `calls` what may be called.
 
-    `oracle` gives how a call of an operator is judged, None where it is not.
+    `oracle` gives how a call of an operator is judged, None where it is not. Where the check `observes`, the first call
+    on more than one element shows how the operator is served, or the last one.
     """
 
     id: str
@@ -63,6 +63,7 @@ class Derived:
     calls: Callable[[OperatorSpec, str, int], Iterator[Call]]
     oracle: Callable[[OperatorSpec, str], Oracle | None]
     refuses: bool = True
+    observes: bool = False
 
     def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:
         """The operators and dtypes that may have something to call; some turn out to have nothing."""
@@ -108,6 +109,7 @@ class Derived:
         wanted = set(self.names(context.suite, operator, dtype) if names is None else names)
         if oracle is None:
             return
+        observes, left = self.observes, sum(not name.endswith(REFUSED) for name in wanted)
         for call in self.calls(spec, dtype, context.seed):
             trial: Trial | None = None
             for layout in call.layouts:
@@ -116,9 +118,12 @@ class Derived:
                     if name not in wanted:
                         continue
                     trial = trial or _trial(call, dtype, oracle)
-                    observes = call.observes and layout == PLAIN
-                    run = Run(context, spec, dtype, trial, None, layout, observes=observes, variant=variant)
-                    action = run.refusal if variant.endswith(REFUSED) else run.judgement
+                    refused = variant.endswith(REFUSED)
+                    left -= not refused
+                    observing = observes and not refused and (trial.sample.size > 1 or left == 0)
+                    observes = observes and not observing
+                    run = Run(context, spec, dtype, trial, None, layout, observing, variant)
+                    action = run.refusal if refused else run.judgement
                     yield Case(name, layout, variant, trial.sample.size, action, run.repro)
 
 
