@@ -74,6 +74,8 @@ def planned_dtypes(operator: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
 def public_name(operator: str) -> str | None:
     """The path under which a person calls the entry's function (`torch.nn.functional.relu`), or None for a wrapper."""
     info = entries()[operator]
+    if isinstance(info.op, torch._ops.OpOverload):  # noqa: SLF001
+        return f"torch.ops.{info.op}"
     for path in (info.name, f"Tensor.{info.name}", f"_C._nn.{info.name}"):
         target: Any = torch
         for part in path.split("."):
@@ -83,6 +85,17 @@ def public_name(operator: str) -> str | None:
         if target is not None and target is info.op:
             return f"torch.{path}"
     return None
+
+
+def called_name(operator: str, function: Callable[..., Any]) -> str:
+    """What a script calls: the public name of the entry's function or of its in-place variant, or the entry's own."""
+    info = entries()[operator]
+    function = getattr(function, "written", function)
+    function = getattr(function, "function", function)
+    if function is info.op:
+        return public_name(operator) or "entry.op"
+    name = getattr(function, "__name__", "")
+    return f"torch.Tensor.{name}" if getattr(torch.Tensor, name, None) is function else "entry.get_inplace()"
 
 
 _ATTENTION = "nn.functional.scaled_dot_product_attention"

@@ -226,11 +226,14 @@ class Run:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             trial = self.trial
-            return script.write(
-                self.spec.name, self._inputs(), self.ordinal, self.dtype,
-                device=str(self.context.device), module=self.context.profile.import_module, seed=self.context.seed,
-                wide=is_inexact(trial.dtype) and trial.reference is not trial.host, result=trial.result,
-            )  # fmt: skip
+            refused = self.variant.endswith(REFUSED)
+            wide = not refused and is_inexact(trial.dtype) and trial.reference is not trial.host
+            result = None if refused else trial.result
+            pasted = script.Pasted(
+                self.spec.name, trial.function, self._inputs(), self.ordinal, self.dtype, result, wide, refused
+            )
+            device, module = str(self.context.device), self.context.profile.import_module
+            return script.write(pasted, device=device, module=module, seed=self.context.seed)
 
 
 class _RefutedError(Exception):
