@@ -11,7 +11,7 @@ from conformance.findings import ABSENT, Finding
 from conformance.verdict import LevelVerdict, count_executions, count_outcomes, executions, judge_levels, overall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from conformance.device.profile import Profile
@@ -57,6 +57,8 @@ class Report:
     execution: dict[str, int]
     self_compared: int
     unjudged_operators: dict[str, str]
+    beside_host: int
+    host_off_operators: dict[str, str]
     families: tuple[FamilyLine, ...]
     findings: tuple[Finding, ...]
     next: str
@@ -93,6 +95,8 @@ class Report:
             "execution": self.execution,
             "self_compared": self.self_compared,
             "unjudged_operators": self.unjudged_operators,
+            "beside_host": self.beside_host,
+            "host_off_operators": self.host_off_operators,
             "families": [
                 {"family": f.family, "operators": f.operators, "outcomes": f.outcomes, "execution": f.execution}
                 for f in self.families
@@ -146,7 +150,9 @@ def summarize(
         outcomes=count_outcomes(rows),
         execution=count_executions(rows),
         self_compared=sum(row.evidence == "self" for row in rows),
-        unjudged_operators=_unjudged(rows),
+        unjudged_operators=_first_words(row for row in rows if row.outcome == "unjudged"),
+        beside_host=sum(row.rung == "host" for row in rows),
+        host_off_operators=_first_words(row for row in rows if row.rung == "host"),
         families=_families(suite, rows),
         findings=tuple(findings),
         next=_next(rows, findings, verdict, selection, out) if complete or findings else "run it again, to the end",
@@ -163,12 +169,11 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, tz=timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _unjudged(rows: Sequence[Row]) -> dict[str, str]:
-    """Operators with at least one unjudged case, each with the first reason."""
+def _first_words(rows: Iterable[Row]) -> dict[str, str]:
+    """The operators of the rows, each with what the first of its rows says."""
     found: dict[str, str] = {}
     for row in rows:
-        if row.outcome == "unjudged":
-            found.setdefault(row.operator, row.message)
+        found.setdefault(row.operator, row.message)
     return found
 
 

@@ -13,10 +13,16 @@ import numpy as np
 import torch
 
 from conformance.inputs.catalogue import entries
-from conformance.inputs.tree import tensors
+from conformance.inputs.tree import tensors, tree_map
 
 #: Where a sample may come from; part of the seed, so that a second source leaves the first as it was.
 OPINFO = "opinfo"
+#: What OpInfo's floating-point numbers are multiplied by. From -9 to 9 they saturate a softmax over products of them:
+#: of a bfloat16 gradient nothing is left but roundings.
+SCALES = {
+    "nn.functional.scaled_dot_product_attention": 0.125,
+    "nn.functional.multi_head_attention_forward": 0.125,
+}
 #: The seed that plans are made with.
 PLAN_SEED = 0
 
@@ -88,4 +94,12 @@ def _draw(operator: str, dtype: str, seed: int) -> tuple[Sample, ...]:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         drawn = list(info.sample_inputs_func(info, "cpu", getattr(torch, dtype), requires_grad=False))
-    return tuple(Sample((sample.input, *sample.args), dict(sample.kwargs)) for sample in drawn)
+    found = (Sample((sample.input, *sample.args), dict(sample.kwargs)) for sample in drawn)
+    return tuple(_scaled(sample, SCALES.get(operator, 1.0)) for sample in found)
+
+
+def _scaled(sample: Sample, factor: float) -> Sample:
+    def convert(value: Any) -> Any:
+        return value * factor if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    return sample if factor == 1 else Sample(tree_map(convert, sample.args), tree_map(convert, sample.kwargs))

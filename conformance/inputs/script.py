@@ -10,7 +10,7 @@ import torch
 
 from conformance.inputs.catalogue import called_name
 from conformance.inputs.literals import UNPACK, NoLiteralError, argument_text, literals
-from conformance.inputs.samples import OPINFO, Sample, planned_seed, seed_of
+from conformance.inputs.samples import OPINFO, SCALES, Sample, planned_seed, seed_of
 from conformance.inputs.transport import flat_storage
 from conformance.inputs.tree import leaves
 from conformance.inputs.tree import tensors as tensors_of
@@ -139,6 +139,8 @@ def _drawn_body(pasted: Pasted, seed: int) -> list[str]:
         for t in leaves((pasted.sample.args, pasted.sample.kwargs))
         if isinstance(t, torch.Tensor) and t.layout is torch.strided
     ]
+    scale = SCALES.get(pasted.operator, 1.0)
+    value = "x" if scale == 1 else f"x * {scale} if x.is_floating_point() else x"
     return [
         f"torch.manual_seed({number}); random.seed({number}); numpy.random.seed({number})",
         f"drawn = list(entry.sample_inputs('cpu', torch.{dtype}, set_seed=False))[{pasted.ordinal}]",
@@ -147,7 +149,7 @@ def _drawn_body(pasted: Pasted, seed: int) -> list[str]:
         "    if x.layout != torch.strided: return x.to(device, dtype)",
         "    size, stride, offset = next(views)",
         "    flat = torch.zeros(size, dtype=x.dtype)",
-        "    flat.as_strided(x.shape, stride, offset).copy_(x)",
+        f"    flat.as_strided(x.shape, stride, offset).copy_({value})",
         f"    wanted = dtype if x.dtype == torch.{dtype} and x.is_floating_point() else x.dtype",
         "    return flat.to(device, wanted).as_strided(x.shape, stride, offset)",
         "def walk(v):",

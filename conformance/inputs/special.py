@@ -54,13 +54,17 @@ def _sample(samples: Sequence[Sample], values: Sequence[float]) -> Sample | None
     return Sample(tree_map(convert, chosen.args), tree_map(convert, chosen.kwargs))
 
 
-def integer_sample(samples: Sequence[Sample], dtype: torch.dtype) -> Sample | None:
-    """The first sample of a fit size with its tensors of an integer dtype filled anew; None where no sample is fit."""
+def integer_sample(samples: Sequence[Sample], dtype: torch.dtype, most: int | None = None) -> Sample | None:
+    """The first sample of a fit size with its tensors of an integer dtype filled anew; None where no sample is fit.
+
+    With `most` by numbers up to that: where larger ones lose what the answer hangs on when they are converted.
+    """
     chosen = next((sample for sample in samples if _is_fit(sample, lambda value: value.dtype is dtype)), None)
     if chosen is None:
         return None
     limits = torch.iinfo(dtype)
-    values = [value for value in INTEGERS if limits.min < value <= limits.max]
+    largest = limits.max if most is None else min(most, limits.max)
+    values = [value for value in INTEGERS if max(limits.min, -largest) < value <= largest]
     number = 0
 
     def convert(value: Any) -> Any:

@@ -150,10 +150,9 @@ def _judged(call: Call, device: torch.device, suite: Suite) -> Finding:
     untouched = [_same(a, b) for a, b in zip(after, call.sample.tensors, strict=True)]
     try:
         finding = judge.judge(trial, got, untouched)
-        excuse = judge.excuse(trial, call.sample, got, finding)
+        return judge.beside_host(trial, call.sample, got, finding) or finding
     except (PlanError, CannotTravelError, RuntimeError, TypeError, ValueError, IndexError, KeyError) as error:
         return _unjudged(f"the oracle has no bound for it: {one_line(error)}")
-    return finding if excuse is None else _unjudged(excuse)
 
 
 def _call(call: Call, function: Any, device: torch.device) -> tuple[list[Any], Sample]:

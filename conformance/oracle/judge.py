@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.inputs.transport import clone
-from conformance.oracle import compare, conditioned, dot, ties
+from conformance.inputs.variants import Gradient
+from conformance.oracle import compare, conditioned, dot, residual, ties
 from conformance.oracle.compare import Measure
 from conformance.oracle.formats import is_inexact
 from conformance.oracle.reference import evaluate
+from conformance.spec.operators import BEYOND_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +47,8 @@ def judge(trial: Trial, got: Sequence[Any], untouched: Sequence[bool]) -> Findin
     if oracle.judge == "metadata":
         return Finding(Measure("exact", 0.0, 0.0))
     results = len(trial.host) - len(untouched)
+    if oracle.rung == "residual":
+        return _factors(trial, got[:results], untouched)
     findings = [_leaf(trial, index, got[index]) for index in range(results)]
     for number, (same, changed) in enumerate(zip(untouched, trial.changed, strict=True)):
         if changed:
@@ -52,6 +56,14 @@ def judge(trial: Trial, got: Sequence[Any], untouched: Sequence[bool]) -> Findin
         elif not same:
             return Finding(Measure("exact", 1.0, 0.0, f"the call wrote to its tensor argument {number}"))
     return _worst(findings)
+
+
+def _factors(trial: Trial, got: Sequence[Any], untouched: Sequence[bool]) -> Finding:
+    """Factors by their equations; what is written to by the call holds the factors, as its aliasing shows."""
+    for number, (same, changed) in enumerate(zip(untouched, trial.changed, strict=True)):
+        if not same and not changed:
+            return Finding(Measure("exact", 1.0, 0.0, f"the call wrote to its tensor argument {number}"))
+    return Finding(residual.judge(trial.oracle.equations or "", trial.sample, got, trial.dtype))
 
 
 def _worst(findings: Sequence[Finding]) -> Finding:
@@ -82,9 +94,17 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
         stored = oracle.rounds == "storage"
         return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra, stored=stored))
     measured, reason = conditioned.judge(
-        got, want, trial.spreads(index), whole=oracle.scale == "whole", terms=trial.most_terms(want)
-    )
+        got, want, trial.spreads(index), whole=oracle.scale == "whole", terms=trial.most_terms(want),
+        beside=_beside(trial),
+    )  # fmt: skip
     return Finding(measured, reason)
+
+
+def _beside(trial: Trial) -> float:
+    """The size of the numbers that a result may be what is left of; 0 where it has no size but its own."""
+    if isinstance(trial.function, Gradient) or trial.oracle.scale == "inputs":
+        return trial.largest
+    return 1.0 if trial.oracle.scale == "one" else 0.0
 
 
 def _whole(trial: Trial, index: int, got: torch.Tensor, want: torch.Tensor) -> Measure:
@@ -105,16 +125,12 @@ def _plain(got: Any, want: Any, host: Any) -> Measure:
     return Measure("exact", float(not same), 0.0, "" if same else f"{got!r} where {host!r} is due")
 
 
-#: How much further from the answer than the host a device may be where the host misses the bound itself.
-BEYOND_HOST = 4.0
+def beside_host(trial: Trial, laid: Sample, got: Sequence[Any], finding: Finding) -> Finding | None:
+    """A wrong answer measured by the host's own distance, where the host's kernel is known to miss the bound.
 
-
-def excuse(trial: Trial, laid: Sample, got: Sequence[Any], finding: Finding) -> str | None:
-    """Why a wrong answer is left unjudged: the host's kernel is known to miss the bound, and does on this sample too.
-
-    None where nothing is known of the host, where it is inside the bound, and where the device is so much further out
-    that the host explains nothing. Where the measure knows no distance (another class of number, a count of elements)
-    only the host's own answer is excused.
+    None where nothing is known of the host, where it is inside the bound on this sample, and where the device is more
+    than four times as far out. Where the measure knows no distance (another class of number, a count of elements) only
+    the host's own answer will do.
     """
     known = trial.oracle.host_off
     if finding.outcome != "wrong" or known is None:
@@ -123,11 +139,11 @@ def excuse(trial: Trial, laid: Sample, got: Sequence[Any], finding: Finding) -> 
     host = judge(trial, outputs, [not changed for changed in trial.changed])
     if host.outcome != "wrong":
         return None
-    distant = finding.measure.rung == "exact" or not math.isfinite(finding.measure.ratio)
-    explained = _same(got, outputs) if distant else finding.measure.ratio <= BEYOND_HOST * host.measure.ratio
-    if not explained:
-        return None
-    return f"the host misses the bound as well, {host.measure.ratio:.3g} times: {known}"
+    said = f"the host misses the bound as well, {host.measure.ratio:.3g} times: {known}"
+    if finding.measure.rung == "exact" or not math.isfinite(finding.measure.ratio):
+        return Finding(Measure("host", 1.0, BEYOND_HOST, said)) if _same(got, outputs) else None
+    distance = finding.measure.ratio / host.measure.ratio
+    return Finding(Measure("host", distance, BEYOND_HOST, said)) if distance <= BEYOND_HOST else None
 
 
 def _same(got: Sequence[Any], host: Sequence[Any]) -> bool:

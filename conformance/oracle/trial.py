@@ -123,6 +123,18 @@ class Trial:
     def _draws(self) -> Iterator[list[torch.Tensor | None]]:
         return conditioned.spreads(self._functional, self.sample, self.reference, self._noise)
 
+    @functools.cached_property
+    def largest(self) -> float:
+        """The largest finite magnitude among the inexact arguments."""
+        sizes = [
+            torch.nan_to_num(
+                tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).abs(), 0.0, 0.0
+            ).max()
+            for tensor in self.sample.tensors
+            if is_inexact(tensor.dtype) and tensor.layout is torch.strided and tensor.numel()
+        ]
+        return max(map(float, sizes), default=0.0)
+
     def most_terms(self, output: torch.Tensor) -> int:
         """How many numbers an element of the output may be a sum of, at most."""
         inexact = [tensor for tensor in self.sample.tensors if is_inexact(tensor.dtype)]

@@ -10,7 +10,7 @@ from conformance.spec.yamlfile import Node, read_yaml
 if TYPE_CHECKING:
     from pathlib import Path
 
-RUNGS = ("exact", "dot", "random", "conditioned", "unjudged")
+RUNGS = ("exact", "dot", "residual", "random", "conditioned", "unjudged")
 DTYPES = (
     "float32", "bfloat16", "int64", "bool", "complex64", "float64", "float16", "int32", "int16", "int8", "uint8",
     "float8_e4m3fn",
@@ -20,9 +20,14 @@ OPTIONAL = ("float64", "float16", "int32", "int16", "int8", "uint8", "complex64"
 JUDGES = ("values", "numbers", "metadata")
 REFERENCES = ("float64", "host")
 ROUNDS = ("accumulator", "storage")
-SCALES = ("element", "whole")
+SCALES = ("element", "whole", "one", "inputs")
 TERMS = ("ones", "inputs", "bins", "window-1", "window-2", "window-3")
+EQUATIONS = (
+    "svd", "svd-of-old", "svd-lowrank", "pca-lowrank", "eigh", "eigvalsh", "eig", "eigvals", "qr", "geqrf", "ldl",
+)  # fmt: skip
 TIES = ("dim", "k-dim", "alone", "plane-1", "plane-2", "plane-3")
+#: How much further from the answer than the host a device may be where the host's kernel misses the bound itself.
+BEYOND_HOST = 4.0
 LAYOUTS = ("plain", "offset", "strided")
 LEVELS = ("bring-up", "inference", "training", "compile", "distributed", "extra")
 
@@ -36,9 +41,11 @@ class Oracle:
     left open altogether). `reference`: the same call in float64, or the `host`'s own kernel at the same dtype, for
     what is defined by the format. `law` names the distribution of a random operator. `ties` says how indices relate to
     the input where tying values leave them open. `host_off` says why the host's kernel is known to miss the bound: a
-    case in which it does, and in which the device is not much further off, is then not judged. `rounds`: the format in
-    which the conditioned rung lets inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms,
-    so that every element has the bound of the largest. `why` is required where nothing is judged.
+    case in which it does is judged by the host's own distance. `rounds`: the format in which the conditioned rung lets
+    inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms, so that every element has the
+    bound of the largest; `one` or `inputs` for what is left of a difference of numbers of size one, or of the size of
+    the inputs, and is only known to be small beside those. `equations` are those of a factorization, for the rung
+    `residual`. `why` is required where nothing is judged.
     """
 
     rung: str
@@ -52,6 +59,7 @@ class Oracle:
     host_off: str | None = None
     rounds: str = "accumulator"
     scale: str = "element"
+    equations: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +97,38 @@ class OperatorSpec:
         half = self.by_dtype.get("bfloat16", self.oracle) if dtype == "float16" else self.oracle
         return self.by_dtype.get(dtype, half)
 
+    def oracle_of(self, check: str, dtype: str) -> Oracle | None:
+        """The oracle of a check's cases at a dtype; None where their answer would depend on chance or is not judged."""
+        oracle = self.oracle_for(dtype)
+        if check == "operators.forward":
+            return oracle
+        if oracle.rung in ("random", "unjudged") or oracle.judge == "metadata":
+            return None
+        return self._gradients(oracle, dtype) if check.startswith("operators.backward") else oracle
+
+    def _gradients(self, oracle: Oracle, dtype: str) -> Oracle | None:
+        """How gradients are judged: those of sums of products are such sums, others by the conditioned rung.
+
+        In the half formats they may be added up in the format itself: so PyTorch does where a tensor is used twice, and
+        so do its own kernels that scatter.
+        """
+        half = dtype in ("bfloat16", "float16")
+        if self.gradient is not None:
+            known = self.gradient.host_off or oracle.host_off
+            return replace(self.gradient, rounds="storage" if half else self.gradient.rounds, host_off=known)
+        if oracle.rung == "residual":
+            return None  # of factors that are not unique no gradient is
+        rounds = "storage" if half else oracle.rounds
+        if oracle.rung == "dot" and oracle.terms in (None, "ones"):
+            # What is linear in each argument has gradients that are, with a scale or an expanded factor on the way.
+            return replace(oracle, extra=oracle.extra + 2, rounds=rounds)
+        return Oracle("conditioned", scale=oracle.scale, rounds=rounds, host_off=oracle.host_off)
+
 
 _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments",
            "special", "leaves_out", "gradient")  # fmt: skip
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
-            "scale": SCALES}  # fmt: skip
+            "scale": SCALES, "equations": EQUATIONS}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
 
 
@@ -170,6 +205,8 @@ def _oracle(node: Node, base: Oracle | None) -> Oracle:
     oracle = replace(base, **{"why": None, **found}) if base else Oracle(**found)
     if oracle.rung == "unjudged" and not oracle.why:
         node.fail("what is not judged needs a reason", hint="add `why:`")
+    if (oracle.rung == "residual") != (oracle.equations is not None):
+        node.fail("the rung `residual` and `equations:` go together", hint=f"equations: {', '.join(EQUATIONS)}")
     return oracle
 
 

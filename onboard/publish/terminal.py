@@ -77,6 +77,9 @@ def _unjudged(report: Report) -> Iterator[Line]:
     if operators:
         yield Line(f"not judged, so never a pass: {report.outcomes['unjudged']} cases of {len(operators)} operators")
         yield Line(f"  {', '.join(operators)}")
+    if report.beside_host:
+        of = f"{report.beside_host} cases of {len(report.host_off_operators)} operators"
+        yield Line(f"held to the distance of the host, which misses the bound itself: {of}")
     if report.self_compared:
         yield Line(f"compared with the same code, so no evidence: {report.self_compared} of {report.planned} cases")
 

@@ -7,11 +7,9 @@ from conformance.spec.suite import load_suite
 from onboard.attest.rows import contradiction
 
 
-def row(operator, rung):
-    case = f"operators.forward/{operator}/float32/sample-0000/plain/function"
-    return Row(
-        case, "operators.forward", operator, None, "float32", "plain", "function", "pass", None, 0.0, 0.0, rung, 0.0, ""
-    )
+def row(operator, rung, *, check="operators.forward", dtype="float32", bound=0.0):
+    case = f"{check}/{operator}/{dtype}/sample-0000/plain/function"
+    return Row(case, check, operator, None, dtype, "plain", "function", "pass", None, 0.0, bound, rung, 0.0, "")
 
 
 @pytest.mark.parametrize(
@@ -28,3 +26,22 @@ def row(operator, rung):
 def test_draws_judge_only_what_has_a_law(operator, rung, problem):
     found = contradiction(row(operator, rung), load_suite())
     assert found is None if problem is None else problem in found
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        (row("neg", "conditioned", check="operators.backward"), None),  # exact itself, its gradient not
+        (row("mm", "dot", check="operators.backward"), None),
+        (row("mm", "conditioned", check="operators.backward"), "where the suite asks for dot"),
+        (row("linalg.svd", "residual"), None),
+        (row("linalg.svd", "conditioned"), "where the suite asks for residual"),
+        (row("linalg.svd", "conditioned", check="operators.backward"), "no oracle for operators.backward"),
+        (row("addbmm", "host", dtype="bfloat16", bound=4.0), None),
+        (row("addbmm", "host", dtype="bfloat16", bound=5.0), "where the suite asks for dot"),
+        (row("addbmm", "host", dtype="float32", bound=4.0), "where the suite asks for dot"),
+    ],
+)
+def test_the_rung_is_that_of_the_variant(found, problem):
+    said = contradiction(found, load_suite())
+    assert said is None if problem is None else problem in said

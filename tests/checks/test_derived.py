@@ -95,7 +95,7 @@ def outcomes(suite, check, operator, dtype, kernels=None):
     for case in check.cases(context, operator, dtype):
         try:
             found[case.name] = case.run().outcome
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever a kernel raises is an outcome
             found[case.name] = f"error: {error}"
     return found
 
@@ -108,12 +108,10 @@ def test_a_derived_check_passes_what_is_right_and_catches_its_fault(suite, name)
     assert "wrong" in set(outcomes(suite, check_of(name), operator, dtype, kernels).values())
 
 
-@pytest.mark.parametrize("name", FAULTS.keys() - {"operators.dtypes"})
+@pytest.mark.parametrize("name", ["operators.sizes", "operators.arguments", "operators.layouts"])
 def test_the_plain_calls_do_not_notice_it(suite, name):
-    """Else the check above would prove nothing of its own."""
+    """Else the check would prove nothing of its own; the others call what plain calls do not reach, or are not at."""
     operator, dtype, kernels = FAULTS[name]
-    if name in ("operators.backward", "operators.backward-sizes", "operators.out", "operators.inplace"):
-        pytest.skip("an overload that plain calls do not reach")
     assert "wrong" not in outcomes(suite, Forward(), operator, dtype, kernels).values()
 
 
@@ -132,12 +130,8 @@ def test_a_call_that_must_be_refused_and_is_not_is_an_error(suite):
 def planned(suite, function, sample, **kwargs):
     """What a check with one call plans of it."""
     call = Call("only", "function", lambda: (function, sample), **kwargs)
-    check = Derived("operators.sizes", lambda _: ("float32",), lambda *_: iter([call]), _oracle)
+    check = Derived("operators.sizes", lambda _: ("float32",), lambda *_: iter([call]))
     return check.names(suite, "exp", "float32")
-
-
-def _oracle(spec, dtype):
-    return spec.oracle_for(dtype)
 
 
 X = torch.arange(4.0)
@@ -149,7 +143,7 @@ def test_what_the_host_answers_is_planned(suite):
 
 def test_what_the_host_and_the_shape_function_refuse_is_planned_as_a_refusal(suite):
     wrong_dimension = Sample((X, 3), {})
-    assert planned(suite, torch.softmax, wrong_dimension) == ["only/plain/function-refused"]
+    assert planned(suite, torch.sum, wrong_dimension) == ["only/plain/function-refused"]
 
 
 def test_what_only_the_host_refuses_is_not_planned(suite):
@@ -188,7 +182,7 @@ def test_what_must_be_refused_and_is_answered_by_the_host_is_not_planned(suite):
 def test_a_planned_call_that_another_seed_does_not_give_is_an_error(suite):
     """A case that quietly disappears would be counted by nobody."""
     call = Call("gone", "function", lambda: None)
-    check = Derived("operators.sizes", lambda _: ("float32",), lambda *_: iter([call]), _oracle)
+    check = Derived("operators.sizes", lambda _: ("float32",), lambda *_: iter([call]))
     context = Context(torch.device("cpu"), Profile("cpu", "cpu"), suite, 0)
     with pytest.raises(LookupError, match="gone"):
         list(check.cases(context, "exp", "float32", [case_name("gone", "plain")]))

@@ -232,7 +232,7 @@ def test_students_statistic_of_draws_around_a_centre(sign):
     assert not laws.unbiased([d + sign for d in draws], f64(0.0)).passed
 
 
-# --- the host's excuse: the ratio of two errors over the same bound
+# --- beside the host: the ratio of two errors over the same bound
 
 
 @pytest.mark.parametrize(("off", "excused"), [(2.0, True), (8.0, True), (9.0, False)])
@@ -246,4 +246,4 @@ def test_a_device_may_be_four_times_as_far_off_as_the_host(off, excused):
     trial = Trial(rounds, Sample((x,), {}), "float32", Oracle("conditioned", host_off="of this test"))
     got = [1 + off * 8 * 2**-23 * x, x]
     found = judge.judge(trial, got, [True])
-    assert (judge.excuse(trial, trial.sample, got, found) is not None) is excused
+    assert (judge.beside_host(trial, trial.sample, got, found) is not None) is excused

@@ -32,7 +32,7 @@ def report():
         suite_digest="1" * 64, torch="2.13.0+cpu", plan_digest="2" * 64, calibrated=True, complete=True, narrowed=False,
         planned=20, outcomes={**COUNTS, "pass": 8, "wrong": 12},
         execution={"native": 1, "composite": 0, "fallback": 1, "absent": 0}, self_compared=0,
-        unjudged_operators={"svd": "no rung yet"},
+        unjudged_operators={"svd": "no rung yet"}, beside_host=1, host_off_operators={"histc": "its edges"},
         families=(FamilyLine("elementwise-mathematics-and-more", 2, {**COUNTS, "pass": 8, "wrong": 12},
                              {"native": 1, "composite": 0, "fallback": 1, "absent": 0}),),
         findings=(finding,), next="onboard repro out wrong-exp", backend=("torch-trn", "0.1.0"),
@@ -88,7 +88,7 @@ def test_the_page_shows_what_the_terminal_shows(report):
         "torch-trn 0.1.0",
     ):
         assert part in page
-    assert page.count('scope="row"') == 3
+    assert page.count('scope="row"') == 4
 
 
 def test_an_outcome_that_no_case_had_is_named_and_takes_no_column(report):

@@ -76,8 +76,10 @@ def _sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[tuple[str, Res
     # Into one place twice: what an operator then leaves there is open. So indices must not become more.
     fixed = torch.int64 if spec.family == "indexing" and dtype != "int64" else None
     number = seed_of(spec.name, dtype, "sizes", planned_seed(spec.name, dtype, seed))
+    takes_none = "operators.sizes/empty" not in spec.leaves_out
     for place, sized in enumerate(resized(_samples(spec, dtype, seed), spec.largest, fixed=fixed, seed=number)):
-        yield f"size-{place:04}", sized
+        if sized.new or takes_none:
+            yield f"size-{place:04}", sized
 
 
 def of_arguments(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
@@ -91,18 +93,25 @@ def of_arguments(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
 
 def of_dtypes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
     """The operator at a further dtype: two samples, special values, and what only some tensors can be laid out as."""
+    kind: torch.dtype = getattr(torch, dtype)
+    whole = not (kind.is_floating_point or kind.is_complex)
+    if whole and "operators.dtypes/whole" in spec.leaves_out:
+        return
     samples = _samples(spec, dtype, seed)
     function = catalogue.function_of(spec.name)
     for ordinal in relaid_samples(samples, spec.largest):
         yield Call(f"sample-{ordinal:04}", FUNCTION, partial(_at, function, samples, ordinal))
-    kind: torch.dtype = getattr(torch, dtype)
-    whole = not (kind.is_floating_point or kind.is_complex)
-    special = (integer_sample(samples, kind) if whole else special_sample(samples)) if spec.special else None
+    most = _CONVERTED if spec.oracle_for(dtype).rung == "conditioned" else None
+    special = (integer_sample(samples, kind, most) if whole else special_sample(samples)) if spec.special else None
     if special is not None:
         yield Call("special-0000", FUNCTION, lambda: (function, special))
     large = _large(spec, dtype, samples)
     if large is not None:
         yield Call("large-0000", FUNCTION, lambda: (function, large))
+
+
+#: Integers that are converted to be computed with: a sine of more than this hangs on bits that float32 has not.
+_CONVERTED = 1 << 12
 
 
 def _large(spec: OperatorSpec, dtype: str, samples: Sequence[Sample]) -> Sample | None:

@@ -54,14 +54,13 @@ class Call:
 class Derived:
     """A check of operators: `dtypes` says at which it is planned, `calls` what may be called.
 
-    `oracle` gives how a call of an operator is judged, None where it is not. Where the check `observes`, the first call
+    Where the check `observes`, the first call
     on more than one element shows how the operator is served, or the last one.
     """
 
     id: str
     dtypes: Callable[[OperatorSpec], tuple[str, ...]]
     calls: Callable[[OperatorSpec, str, int], Iterator[Call]]
-    oracle: Callable[[OperatorSpec, str], Oracle | None]
     refuses: bool = True
     observes: bool = False
 
@@ -71,13 +70,13 @@ class Derived:
         for name, spec in suite.operators.items():
             if name in known and self.id not in spec.leaves_out:
                 for dtype in self.dtypes(spec):
-                    if self.oracle(spec, dtype) is not None:
+                    if spec.oracle_of(self.id, dtype) is not None:
                         yield name, dtype
 
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
         """The case names of a group; asks the host, and for refusals the shape functions."""
         spec = suite.operators[operator]
-        oracle = self.oracle(spec, dtype)
+        oracle = spec.oracle_of(self.id, dtype)
         return [] if oracle is None else list(self._planned(spec, dtype, oracle))
 
     def _planned(self, spec: OperatorSpec, dtype: str, oracle: Oracle) -> Iterator[str]:
@@ -105,7 +104,7 @@ class Derived:
     ) -> Iterator[Case]:
         """The planned cases of a group, in the order in which they are made."""
         spec = context.suite.operators[operator]
-        oracle = self.oracle(spec, dtype)
+        oracle = spec.oracle_of(self.id, dtype)
         wanted = set(self.names(context.suite, operator, dtype) if names is None else names)
         if oracle is None:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -86,7 +86,9 @@ class Run:
 
     def _same_kernel(self) -> bool:
         """Whether the reference came from the very kernel that is judged, so that a pass is no evidence."""
-        return not self._draws and self.oracle.judge != "metadata" and self.trial.reference is self.trial.host
+        if self._draws or self.oracle.judge == "metadata" or self.oracle.rung == "residual":
+            return False
+        return self.trial.reference is self.trial.host
 
     @property
     def _draws(self) -> bool:
@@ -154,8 +156,7 @@ class Run:
                 return Finding(Measure("exact", float(count), 0.0, said))
         untouched = [same_bytes(left, right) for left, right in zip(after, laid.tensors, strict=True)]
         finding = judge.judge(self.trial, got, untouched)
-        excuse = judge.excuse(self.trial, laid, got, finding)
-        return finding if excuse is None else replace(finding, unjudged=excuse)
+        return judge.beside_host(self.trial, laid, got, finding) or finding
 
     def _written_problem(self, found: list[Any], sent: Sample) -> str | None:
         """What is written to keeps its strides, but where it had to be resized, and is what the call returns."""
