@@ -29,6 +29,8 @@ _DIMENSIONS = 3
 _MOST = 1 << 19
 
 
+#: How many elements an operator may make of a dimension of 1025.
+_MOST_MADE = 1 << 21
 #: Where an operator makes this many times the elements at 1025 that it makes at 33, 65537 is out of reach.
 _GROWTH = 64
 
@@ -50,10 +52,13 @@ class Resized:
 
         Asked of the host, at two smaller sizes, when a plan is made.
         """
-        if self.new <= _REACHED[1]:
+        if self.new < _REACHED[1]:
             return True
+        if self.new == _REACHED[1]:
+            made = _made(function, self.make())
+            return made is None or made.elements <= _MOST_MADE
         small, large = (_made(function, _resize(self.sample, self.old, new, self.seed)) for new in _REACHED)
-        return small is not None and large is not None and large <= _GROWTH * small
+        return small is not None and large is not None and large.work <= _GROWTH * small.work
 
 
 _REACHED = (33, 1025)
@@ -65,25 +70,31 @@ class _Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.elements: int = 0
+        self.flops: int = 0
+
+    @property
+    def work(self) -> int:
+        return self.elements + self.flops
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         self.elements += sum(tensor.numel() for tensor in tensors(result))
         flops = flop_registry.get(func.overloadpacket)
         if flops is not None:
-            self.elements += int(flops(*args, **(kwargs or {}), out_val=result))
+            self.flops += int(flops(*args, **(kwargs or {}), out_val=result))
         return result
 
 
-def _made(function: Callable[..., Any], sample: Sample) -> int | None:
-    """How many elements the operator makes on its way; None where the host has no answer."""
-    with warnings.catch_warnings(), torch.no_grad(), _Counting() as counting:
+def _made(function: Callable[..., Any], sample: Sample) -> _Counting | None:
+    """How much the operator makes on its way; None where the host has no answer."""
+    counting = _Counting()
+    with warnings.catch_warnings(), torch.no_grad(), counting:
         warnings.simplefilter("ignore")
         try:
             function(*sample.args, **sample.kwargs)
         except Exception:  # noqa: BLE001 - an operator of Python may raise anything
             return None
-    return int(counting.elements)
+    return counting
 
 
 def resized(

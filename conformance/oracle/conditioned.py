@@ -44,7 +44,7 @@ CALL_DRAWS = 8
 #: One generator for all draws, well mixed: those of small seeds begin alike, and roundings would cancel in every draw.
 _SEED = 0x1E3779B97F4A7C15
 #: Above this share of elements whose bound exceeds the value itself, a case says nothing.
-VACUOUS_SHARE = 0.10
+VACUOUS_SHARE = 0.5
 #: Of what is left of a difference such a bound says something while it is below this part of what was subtracted.
 SMALL = 1 / 16
 
@@ -150,6 +150,10 @@ _SUMS = frozenset({
 })  # fmt: skip
 
 
+#: What gives whole numbers of others, and rounds on the way: x / sqrt(x x) is 1 by luck.
+_QUOTIENTS = frozenset({"div", "sqrt", "rsqrt", "reciprocal"})
+
+
 class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Move every inexact result of an aten call that computes by one rounding.
 
@@ -167,7 +171,7 @@ class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = func.overloadpacket.__name__
-        if name in _MOVES or func.is_view or func.namespace != "aten":
+        if name in _MOVES or func.is_view or func.namespace != "aten" or _is_extremum(name, args):
             return func(*args, **(kwargs or {}))
         written = any(argument.alias_info and argument.alias_info.is_write for argument in func._schema.arguments)  # noqa: SLF001
         if written:
@@ -176,7 +180,8 @@ class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if isinstance(value, torch.Tensor) and is_inexact(value.dtype):
                     value.copy_(self._moved(value))
             return result
-        return tree_map(self._moved, self._run(func, args, kwargs or {}))
+        exact = _are_whole(args) if name in _QUOTIENTS else None
+        return tree_map(lambda value: self._moved(value, exact), self._run(func, args, kwargs or {}))
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         definition = decomposition_table.get(func)
@@ -200,18 +205,38 @@ class RoundEveryCall(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _inside(self, value: Any) -> Any:
         return self._rounded(value, self._noise.inner)
 
-    def _moved(self, value: Any) -> Any:
-        return self._rounded(value, self._noise.inner if self._depth else self._noise.results)
+    def _moved(self, value: Any, exact: torch.Tensor | None = None) -> Any:
+        return self._rounded(value, self._noise.inner if self._depth else self._noise.results, exact)
 
-    def _rounded(self, value: Any, u: float) -> Any:
+    def _rounded(self, value: Any, u: float, exact: torch.Tensor | None = None) -> Any:
         if not isinstance(value, torch.Tensor) or not is_inexact(value.dtype) or value.layout is not torch.strided:
             return value
         # A whole number that comes out (a mask, a pixel's place, exp(0)) was computed exactly: it stays.
-        whole = value == (torch.round(value.real) if value.dtype.is_complex else torch.round(value))
+        whole = _is_whole(value) if exact is None else _is_whole(value) & exact
         moved = torch.where(whole, value, perturb(value, u, self._noise.tiny, self._random).to(value.dtype))
         # What is below the normal numbers has no full precision, and on some processors is flushed to zero.
         flushed = perturb(value, 1.0, 0.0, self._random).to(value.dtype)
         return torch.where(value.abs() < self._noise.tiny, flushed, moved)
+
+
+def _is_extremum(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether a norm is that of the largest or the smallest magnitude, which is one of its inputs."""
+    return name == "linalg_vector_norm" and len(args) > 1 and args[1] in (math.inf, -math.inf)
+
+
+def _is_whole(value: torch.Tensor) -> torch.Tensor:
+    return value == (torch.round(value.real) if value.dtype.is_complex else torch.round(value))
+
+
+def _are_whole(args: tuple[Any, ...]) -> torch.Tensor:
+    """Where all arguments of an elementwise call are whole numbers."""
+    found = torch.ones((), dtype=torch.bool)
+    for value in args:
+        if isinstance(value, torch.Tensor) and is_inexact(value.dtype):
+            found = found & _is_whole(value)
+        elif isinstance(value, float):
+            found = found & value.is_integer()
+    return found
 
 
 def judge(

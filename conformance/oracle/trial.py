@@ -121,17 +121,25 @@ class Trial:
 
     @functools.cached_property
     def _draws(self) -> Iterator[list[torch.Tensor | None]]:
-        return conditioned.spreads(self._functional, self.sample, self.reference, self._noise)
+        return conditioned.spreads(self._held, self.sample, self.reference, self._noise)
+
+    def _held(self, *args: Any, **kwargs: Any) -> Any:
+        """The function with its labels as they are, whatever was drawn for them."""
+        place = self.oracle.labels
+        if place is not None:
+            label = self.sample.args[place]
+            args = (*args[:place], label.to(args[place].dtype), *args[place + 1 :])
+        return self._functional(*args, **kwargs)
 
     @functools.cached_property
     def largest(self) -> float:
-        """The largest finite magnitude among the inexact arguments."""
+        """The largest finite magnitude among the arguments that are numbers."""
         sizes = [
             torch.nan_to_num(
                 tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).abs(), 0.0, 0.0
             ).max()
             for tensor in self.sample.tensors
-            if is_inexact(tensor.dtype) and tensor.layout is torch.strided and tensor.numel()
+            if tensor.dtype is not torch.bool and tensor.layout is torch.strided and tensor.numel()
         ]
         return max(map(float, sizes), default=0.0)
 

@@ -45,7 +45,8 @@ class Oracle:
     inputs and inner results be rounded. `scale`: `whole` for what is bounded by norms, so that every element has the
     bound of the largest; `one` or `inputs` for what is left of a difference of numbers of size one, or of the size of
     the inputs, and is only known to be small beside those. `equations` are those of a factorization, for the rung
-    `residual`. `why` is required where nothing is judged.
+    `residual`. `labels` is the place of an argument of 1 and -1 that is compared and not computed with: no rounding
+    moves it. `why` is required where nothing is judged.
     """
 
     rung: str
@@ -60,6 +61,7 @@ class Oracle:
     rounds: str = "accumulator"
     scale: str = "element"
     equations: str | None = None
+    labels: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class OperatorSpec:
     `layouts` are those that its arguments may have; `view` says that its result shares the memory of its input;
     `largest` leaves out samples with more elements; `host_arguments` counts those of its tensors, from 0, that PyTorch
     wants on the host; `special` says that it is also called with NaN, infinities and zeros of both signs; `optional`
-    are further dtypes, of which fewer samples are asked; `leaves_out` gives checks (or a layout of one, as in
-    `operators.out/strided`) that are not planned, with reasons; `gradient` is the oracle of its gradients, where it is
-    not the usual one.
+    are further dtypes, of which fewer samples are asked; `leaves_out` gives checks (or a part of one: a layout, as in
+    `operators.out/strided`, or a call, as in `operators.dtypes/uint8/sample-0000`) that are not planned, with reasons;
+    `gradient` is the oracle of its gradients, where it is not the usual one.
     """
 
     name: str
@@ -122,7 +124,7 @@ class OperatorSpec:
         if oracle.rung == "dot" and oracle.terms in (None, "ones"):
             # What is linear in each argument has gradients that are, with a scale or an expanded factor on the way.
             return replace(oracle, extra=oracle.extra + 2, rounds=rounds)
-        return Oracle("conditioned", scale=oracle.scale, rounds=rounds, host_off=oracle.host_off)
+        return Oracle("conditioned", scale=oracle.scale, rounds=rounds, host_off=oracle.host_off, labels=oracle.labels)
 
 
 _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments",
@@ -130,6 +132,7 @@ _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "vie
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
             "scale": SCALES, "equations": EQUATIONS}  # fmt: skip
 _TEXTS = ("why", "law", "host_off")
+_COUNTS = ("extra", "labels")
 
 
 def load_family(path: Path, source: str) -> list[OperatorSpec]:
@@ -194,11 +197,10 @@ def _inherited(name: str, fields: dict[str, Node], top: dict[str, Node]) -> Node
 
 
 def _oracle(node: Node, base: Oracle | None) -> Oracle:
-    fields = node.record([] if base else ["rung"], ["rung", "extra", "dtypes", *_CHOICES, *_TEXTS])
+    fields = node.record([] if base else ["rung"], ["rung", *_COUNTS, "dtypes", *_CHOICES, *_TEXTS])
     found: dict[str, Any] = {name: fields[name].text(_CHOICES[name]) for name in _CHOICES if name in fields}
     found |= {name: fields[name].text() for name in _TEXTS if name in fields}
-    if "extra" in fields:
-        found["extra"] = fields["extra"].integer(low=0)
+    found |= {name: fields[name].integer(low=0) for name in _COUNTS if name in fields}
     if "rung" in fields:
         found["rung"] = fields["rung"].text(RUNGS)
     # What is said of one dtype or one operator adds to what stands above; a reason holds only where it is given.

@@ -178,9 +178,9 @@ def test_the_spread_at_a_zero_is_what_the_smallest_normal_number_makes_of_it():
     assert calls == pytest.approx(3 * 2**-126, rel=2**-22)
 
 
-@pytest.mark.parametrize(("vacuous", "judged"), [(0, True), (1, True), (2, False)])
-def test_one_of_ten_may_lean_on_a_bound_beyond_its_value(vacuous, judged):
-    # 4 ulp + 8 * 1/8 is more than 1, the value itself: a zero would do as well. The limit is a tenth of the elements.
+@pytest.mark.parametrize(("vacuous", "judged"), [(0, True), (5, True), (6, False)])
+def test_half_may_lean_on_a_bound_beyond_its_value(vacuous, judged):
+    # 4 ulp + 8 * 1/8 is more than 1, the value itself: a zero would do as well. The limit is half of the elements.
     got, spread = torch.ones(10), torch.zeros(10, dtype=torch.float64)
     got[:vacuous], spread[:vacuous] = 0.0, 0.125
     found, reason = conditioned.judge(got, torch.ones(10, dtype=torch.float64), iter([spread]))

@@ -117,11 +117,11 @@ def measure_of(trial, reference):
 
 def test_vacuous_bounds_are_told():
     want = torch.tensor([1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
-    got = torch.tensor([1.5, 1.0, 1.0, 1.0])
-    spread = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    got = torch.tensor([1.5, 1.5, 1.5, 1.0])
+    spread = torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64)
     measure, reason = conditioned.judge(got, want, iter([spread]))
     assert measure.passed
-    assert reason == "the bound exceeds the value itself on 25% of the elements that need it"
+    assert reason == "the bound exceeds the value itself on 75% of the elements that need it"
 
 
 def test_zero_where_the_answer_is_certain_is_compared_with_the_smallest_number():

@@ -81,7 +81,7 @@ class Derived:
 
     def _planned(self, spec: OperatorSpec, dtype: str, oracle: Oracle) -> Iterator[str]:
         for call in self.calls(spec, dtype, PLAN_SEED):
-            if not call.is_worth():
+            if f"{self.id}/{dtype}/{call.stem}" in spec.leaves_out or not call.is_worth():
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
