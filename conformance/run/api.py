@@ -51,6 +51,7 @@ class ConformOptions:
     import_module: str | None = None
     suite: Path | None = None
     model: str | None = None
+    smoke: bool = False
 
 
 class Watch(Protocol):
@@ -72,7 +73,7 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     plan = plan_for(suite, note)
     chosen = select(
         suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes,
-        concerned=_concerned(options, plan, note) if options.model else None,
+        concerned=_concerned(options, plan, note) if options.model else None, smoke_only=options.smoke,
     )  # fmt: skip
     prepare_folder(options.out)
     began = time.time()

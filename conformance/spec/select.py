@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
+from conformance.spec.smoke import smoke
 from conformance.spec.suite import Suite, require_known
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ PREVIEWED = ("operators.forward",)
 class Selection:
     """The groups to run; `judged` levels decide the exit code, `previewed` ones are only shown.
 
-    `narrowed` says that globs or a model cut the plan, so that no level can be held by this run.
+    `narrowed` says that globs, a model or a smoke run cut the plan, so that no level can be held by this run.
     """
 
     groups: tuple[Group, ...]
@@ -42,16 +43,18 @@ def select(
     ops: str | None = None,
     dtypes: tuple[str, ...] = (),
     concerned: frozenset[tuple[str, str]] | None = None,
+    smoke_only: bool = False,
 ) -> Selection:
     """Choose the groups; an unknown word or a selection of nothing is a UsageError.
 
     `concerned` are operators with a dtype: of the checks of operators, only these groups, and nothing of other checks.
+    `smoke_only` leaves of what is chosen a case of each kind.
     """
     require_known("level", list(levels), list(suite.levels))
     require_known("level in the profile", list(profile.levels), list(suite.levels))
     judged = with_prerequisites(suite, levels or profile.levels or tuple(suite.levels)[:1])
     previewed = () if levels else next_levels(suite, judged)
-    narrowed = bool(checks or ops or dtypes or concerned is not None)
+    narrowed = bool(checks or ops or dtypes or concerned is not None or smoke_only)
     # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
     if narrowed and not levels:
@@ -73,6 +76,8 @@ def select(
         groups = tuple(g for g in groups if g.dtype in dtypes)
     if concerned is not None:
         groups = tuple(g for g in groups if g.check.startswith("operators.") and (g.operator, g.dtype) in concerned)
+    if smoke_only:
+        groups = smoke(suite, groups)
     if not groups:
         raise UsageError(
             "the selection selects nothing",

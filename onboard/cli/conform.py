@@ -34,6 +34,9 @@ def conform(
     dtypes: Annotated[
         str | None, typer.Option(metavar="A,B", help="Only these, e.g. float32,int64", rich_help_panel=_SELECTION)
     ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Only a case of each kind: seconds.", rich_help_panel=_SELECTION)
+    ] = False,
     model: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +70,7 @@ def conform(
         ops=ops,
         dtypes=words(dtypes),
         model=model,
+        smoke=smoke,
         workers=workers or 0,
         seed=seed,
         profile=profile,

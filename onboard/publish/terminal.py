@@ -118,7 +118,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _levels(report: Report) -> Iterator[Line]:
     if report.narrowed:
-        yield Line("no level is judged: --checks, --ops, --dtypes or --model narrowed the plan")
+        yield Line("no level is judged: --smoke, --checks, --ops, --dtypes or --model narrowed the plan")
         return
     for name, level in report.levels.items():
         kind = "level" if name in report.judged else "next "
