@@ -15,13 +15,13 @@ from conformance.inputs.samples import Sample
 from conformance.inputs.transport import CannotTravelError, fetch, names_device, rebuild
 from conformance.inputs.tree import tree_map
 from conformance.needs.calls import Call, function_of
-from conformance.needs.oracles import oracle_of
 from conformance.needs.passes import one_line
 from conformance.oracle import judge, metadata, randomness
 from conformance.oracle.compare import Measure, differing
 from conformance.oracle.dot import PlanError
 from conformance.oracle.formats import is_inexact
 from conformance.oracle.judge import Finding
+from conformance.oracle.overloads import oracle_of
 from conformance.oracle.reference import evaluate, outputs
 from conformance.oracle.trial import HostError, Trial, same_bytes
 
@@ -131,7 +131,7 @@ def _send(call: Call, device: torch.device) -> Sample:
 def _judged(call: Call, device: torch.device, suite: Suite) -> Finding:
     function = function_of(call.overload)
     name = _dtype(call)
-    trial = Trial(function, call.sample, name, oracle_of(function, call.sample, name, suite))
+    trial = Trial(function, call.sample, name, oracle_of(function, call.sample, name, suite.operators))
     try:
         host = trial.host
     except HostError as error:

@@ -16,8 +16,7 @@ def mismatch(got: Sequence[Any], host: Sequence[Any], device: torch.device, resu
     """Say how the outputs of a call differ from those of the host in anything but values; None when they don't.
 
     `got` are the outputs as they were returned, not fetched; the first `results` of them have to be on `device`, the
-    others are arguments, which are where they are. Strides are judged nowhere: PyTorch promises them
-    for views only, and those are checked by `view_mismatch`.
+    others are arguments, which are where they are. Strides are judged by `view_mismatch` and `strides_mismatch`.
     """
     if len(got) != len(host):
         return f"{len(got)} outputs where {len(host)} are due"
@@ -50,6 +49,20 @@ def _on(found: torch.device, wanted: torch.device) -> bool:
 
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
+
+
+def strides_mismatch(got: Sequence[Any], host: Sequence[Any]) -> str | None:
+    """Say which tensor lies in memory otherwise than the host's, which has the same shape."""
+    for index, (found, due) in enumerate(zip(got, host, strict=True)):
+        if (
+            isinstance(due, torch.Tensor)
+            and due.layout is torch.strided
+            and due.numel()
+            and _strides(found) != _strides(due)
+        ):
+            where = f"output {index}: " if len(host) > 1 else ""
+            return f"{where}strides {list(found.stride())} where {list(due.stride())} are due"
+    return None
 
 
 def view_mismatch(got: Any, arguments: Sequence[Any], host: Any, host_arguments: Sequence[Any]) -> str | None:

@@ -26,6 +26,8 @@ EQUATIONS = (
     "svd", "svd-of-old", "svd-lowrank", "pca-lowrank", "eigh", "eigvalsh", "eig", "eigvals", "qr", "geqrf", "ldl",
 )  # fmt: skip
 TIES = ("dim", "k-dim", "alone", "plane-1", "plane-2", "plane-3")
+#: The check whose cases are judged by the rung of the overload that they call.
+OVERLOADS = "operators.overloads"
 #: How much further from the answer than the host a device may be where the host's kernel misses the bound itself.
 BEYOND_HOST = 4.0
 LAYOUTS = ("plain", "offset", "strided")
@@ -104,6 +106,8 @@ class OperatorSpec:
         oracle = self.oracle_for(dtype)
         if check == "operators.forward":
             return oracle
+        if check == OVERLOADS:
+            return Oracle("conditioned")  # each overload has its own
         if oracle.rung in ("random", "unjudged") or oracle.judge == "metadata":
             return None
         return self._gradients(oracle, dtype) if check.startswith("operators.backward") else oracle

@@ -97,6 +97,12 @@ out = torch.zeros(5, 5, 5), torch.full((5,), -7.0), torch.zeros(5)
 torch._native_batch_norm_legit(x, ones, ones, ones.clone(), ones.clone(), True, 0.5, 0.6, out=out)
 print("defect" if (out[1] == -7).all() else "fine")
 """,
+    "the host reduces something else into a given output": """
+x, target, out = torch.rand(5), torch.rand(5), torch.zeros(())
+due = torch.ops.aten.binary_cross_entropy.default(x, target, None, 1)
+found = torch.ops.aten.binary_cross_entropy.out(x, target, None, 1, out=out)
+print("fine" if torch.allclose(found, due) else "defect")
+""",
     "the kernel of the host crashes on no chunks": """
 torch._chunk_cat([torch.tensor(9.0), torch.tensor(-4.0)], -1, 5)
 """,

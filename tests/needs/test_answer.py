@@ -12,9 +12,9 @@ from conformance.needs import answer as module
 from conformance.needs.answer import answer
 from conformance.needs.calls import Book, Call, function_of, load
 from conformance.needs.model import Target
-from conformance.needs.oracles import oracle_of
 from conformance.needs.passes import listen
 from conformance.needs.whole import whole
+from conformance.oracle.overloads import oracle_of
 from conformance.spec.suite import load_suite
 
 CPU = torch.device("cpu")
@@ -128,7 +128,7 @@ def test_draws_are_judged_by_their_law(faulty):
     ],
 )
 def test_each_overload_has_the_rung_of_its_operator(overload, dtype, args, rung):
-    assert oracle_of(function_of(overload), Sample(args, {}), dtype, SUITE).rung == rung
+    assert oracle_of(function_of(overload), Sample(args, {}), dtype, SUITE.operators).rung == rung
 
 
 @pytest.mark.parametrize("model", ["mlp", "block"])

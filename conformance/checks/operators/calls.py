@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from conformance.checks.operators.derived import Call
-from conformance.checks.operators.run import FUNCTION
+from conformance.checks.operators.derived import Call, agrees_on_strides
+from conformance.checks.operators.run import FUNCTION, STRIDES
 from conformance.inputs import arguments, catalogue, variants
+from conformance.inputs.errors import error_samples
 from conformance.inputs.layouts import (
     CHANNELS_LAST,
     CONJ,
@@ -193,6 +194,34 @@ def _with_out(
 ) -> Made | None:
     made = variants.with_out(sample, _host_result(function, sample), convert)
     return None if made is None else (writing, made)
+
+
+def of_strides(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
+    """The operator on contiguous arguments, for the strides of what it returns."""
+    samples = _samples(spec, dtype, seed)
+    function = catalogue.function_of(spec.name)
+    full = [i for i, sample in enumerate(samples) if sample.size <= _MOST_STRIDED and _has_order(sample)]
+    for ordinal in dict.fromkeys((*relaid_samples(samples, spec.largest), *full[:2])):
+        yield Call(f"sample-{ordinal:04}", STRIDES, partial(_at, function, samples, ordinal), accepts=agrees_on_strides)
+
+
+#: Samples up to this many elements are called for the strides of their results.
+_MOST_STRIDED = 1 << 14
+
+
+def _has_order(sample: Sample) -> bool:
+    """Whether every tensor has two dimensions or more that can lie one inside the other."""
+    return bool(sample.tensors) and all(
+        tensor.dim() > 1 and min(tensor.shape) > 1 and tensor.layout is torch.strided for tensor in sample.tensors
+    )
+
+
+def of_errors(spec: OperatorSpec, _: str, __: int) -> Iterator[Call]:
+    """What the operator has to refuse."""
+    function = catalogue.function_of(spec.name)
+    samples = error_samples(spec.name)
+    for place in range(len(samples)):
+        yield Call(f"error-{place:04}", FUNCTION, partial(_at, function, samples, place), must_refuse=True, known=True)
 
 
 def of_backward(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:

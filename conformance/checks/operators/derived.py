@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.checks.contract import Case
-from conformance.checks.operators.run import FUNCTION, REFUSED, Run
+from conformance.checks.operators.run import FUNCTION, REFUSED, STRIDES, Run
 from conformance.inputs import catalogue
 from conformance.inputs.layouts import PLAIN, relay
 from conformance.inputs.samples import PLAN_SEED
 from conformance.inputs.transport import clone, send
+from conformance.inputs.tree import tensors
+from conformance.oracle import metadata
 from conformance.oracle.trial import Trial
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class Call:
 
     It gives None where there is no such call after all. `precision` is that of results in a wider dtype. Of a call that
     `must_refuse` only a refusal is planned. `is_worth` says, when a plan is made, whether the host should be asked.
+    `oracle` is that of the call where it is another than the operator's. `accepts` says whether what the host answers
+    is planned. A refusal is `known` that PyTorch promises: no second opinion is asked.
     """
 
     stem: str
@@ -48,6 +52,9 @@ class Call:
     precision: torch.dtype | None = None
     must_refuse: bool = False
     is_worth: Callable[[], bool] = lambda: True
+    oracle: Oracle | None = None
+    accepts: Callable[[Trial], bool] = lambda _: True
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +95,10 @@ class Derived:
                 made = call.make()
                 if made is None:
                     continue
-                trial = Trial(*made, dtype, oracle, call.precision)
+                trial = Trial(*made, dtype, call.oracle or oracle, call.precision)
                 error = trial.host_error
-                refused = error is not None and self.refuses and _is_refused(trial, error)
-            if error is None and not call.must_refuse:
+                refused = error is not None and self.refuses and (call.known or _is_refused(trial, error))
+            if error is None and not call.must_refuse and call.accepts(trial):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     layouts = [layout for layout in call.layouts if layout == PLAIN or _is_taken(trial, layout)]
@@ -122,7 +129,7 @@ class Derived:
                     observing = observes and not refused and (trial.sample.size > 1 or left == 0)
                     observes = observes and not observing
                     run = Run(context, spec, dtype, trial, None, layout, observing, variant)
-                    action = run.refusal if refused else run.judgement
+                    action = run.refusal if refused else run.strides if variant == STRIDES else run.judgement
                     yield Case(name, layout, variant, trial.sample.size, action, run.repro)
 
 
@@ -132,7 +139,7 @@ def _trial(call: Call, dtype: str, oracle: Oracle) -> Trial:
         made = call.make()
     if made is None:
         raise LookupError(f"{call.stem}/{call.variant} is planned, but under this seed there is no such call")
-    return Trial(*made, dtype, oracle, call.precision)
+    return Trial(*made, dtype, call.oracle or oracle, call.precision)
 
 
 def _is_taken(trial: Trial, layout: str) -> bool:
@@ -144,6 +151,24 @@ def _is_taken(trial: Trial, layout: str) -> bool:
     except Exception:  # noqa: BLE001 - whatever it raises, it has no answer
         return False
     return True
+
+
+def agrees_on_strides(trial: Trial) -> bool:
+    """Whether the host lays its results out as the operator's shape function says, which torch.compile builds on."""
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            sent = send(trial.sample, _META)
+            result = trial.function(*sent.args, **sent.kwargs)
+    except Exception:  # noqa: BLE001 - a shape function that fails of itself, or for want of values, says nothing
+        return False
+    found, due = tensors(result), tensors(trial.result)
+    return (
+        len(found) == len(due) > 0
+        and any(tensor.dim() > 1 for tensor in due)
+        and all(a.shape == b.shape and a.layout is b.layout is torch.strided for a, b in zip(found, due, strict=True))
+        and metadata.strides_mismatch(found, due) is None
+    )
 
 
 def _is_refused(trial: Trial, error: BaseException) -> bool:

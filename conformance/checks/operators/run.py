@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 FUNCTION = "function"
+#: The variant of a call that is made for the strides of its results.
+STRIDES = "strides"
 #: What stands behind the variant of a call that the operator has to refuse.
 REFUSED = "-refused"
 #: Variants that write to an argument and return it.
@@ -100,6 +102,19 @@ class Run:
 
     def _send(self, laid: Sample) -> Sample:
         return send(laid, self.context.device, self.spec.host_arguments)
+
+    def strides(self) -> Judgement:
+        """Call and look only at how the results lie in memory."""
+        laid = self._inputs()
+        sent = self._send(laid)
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            found = outputs(self._call(sent), sent)
+        host = self.trial.host
+        results = len(found) - len(sent.tensors)
+        problem = self._mismatch(found, host, sent) or metadata.strides_mismatch(found[:results], host[:results])
+        outcome = "pass" if problem is None else "wrong"
+        return Judgement(outcome, float(problem is not None), 0.0, "exact", problem or "")
 
     def refusal(self) -> Judgement:
         """Call what the host refuses: the device must raise an exception of the same class."""

@@ -1,4 +1,4 @@
-"""How the answer to a call is judged: by the suite's rung where it has the operator, else by the conditioned one."""
+"""How a call of an aten overload is judged: by the suite's rung for its operator, else by the conditioned one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from conformance.needs.calls import name_of
 from conformance.oracle.laws import LAWS
 from conformance.spec.operators import Oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch._ops import OpOverload
 
     from conformance.inputs.samples import Sample
-    from conformance.spec.suite import Suite
+    from conformance.spec.operators import OperatorSpec
 
 #: Overloads whose operator the suite has under another name.
 _ALIASES = {
@@ -32,7 +33,7 @@ _CONDITIONED = Oracle("conditioned")
 _RANDOM = Oracle("unjudged", why="its values are random, and the suite has no law for them")
 
 
-def oracle_of(function: OpOverload, sample: Sample, dtype: str, suite: Suite) -> Oracle:
+def oracle_of(function: OpOverload, sample: Sample, dtype: str, operators: Mapping[str, OperatorSpec]) -> Oracle:
     """The oracle for one call of an overload at one dtype.
 
     The bounds of the suite hold for an operator of that name and these arguments; what it judges by the conditioned
@@ -40,7 +41,7 @@ def oracle_of(function: OpOverload, sample: Sample, dtype: str, suite: Suite) ->
     """
     if function.is_view:
         return _VIEW
-    spec = suite.operators.get(_entry(function, suite))
+    spec = operators.get(_entry(function, operators))
     found = _CONDITIONED if spec is None else spec.oracle_for(dtype)
     if spec is not None and dtype.startswith("complex") and not any(d.startswith("complex") for d in spec.dtypes):
         # What the suite says of real numbers need not hold for complex ones: their sign is a quotient, and rounded.
@@ -64,8 +65,8 @@ def _draws(function: OpOverload, sample: Sample) -> bool:
     return bool(given != 0.0)
 
 
-def _entry(function: OpOverload, suite: Suite) -> str:
-    namespace, _, name = name_of(function).partition("::")
+def _entry(function: OpOverload, operators: Mapping[str, OperatorSpec]) -> str:
+    namespace, _, name = str(function.name()).partition("::")  # type: ignore[no-untyped-call]
     if namespace != "aten":
         return ""
     base = name.partition(".")[0]
@@ -73,6 +74,6 @@ def _entry(function: OpOverload, suite: Suite) -> str:
     if base in _ALIASES:
         return _ALIASES[base]
     for candidate in (base, wanted, f"nn.functional.{wanted}", wanted.replace("_", ".", 1)):
-        if candidate in suite.operators:
+        if candidate in operators:
             return candidate
     return ""
