@@ -9,6 +9,7 @@ from conformance.inputs import catalogue
 from conformance.inputs.errors import error_samples
 from conformance.inputs.samples import opinfo_samples
 from conformance.inputs.transport import clone
+from conformance.oracle.reference import promote
 
 NAMES = sorted(set(catalogue.entries()) - set(catalogue.described()))
 
@@ -40,11 +41,11 @@ def test_the_textbook_step_is_that_of_the_host_in_float64(name):
     function = catalogue.function_of(f"_fused_{name}_")
     stepped = 0
     for sample in opinfo_samples(f"_fused_{name}_", "float64", 0):
-        kernel, formula = clone(sample), clone(sample)
+        kernel, formula = clone(sample), promote(sample)
         function(*kernel.args, **kernel.kwargs)
         function.functional(*formula.args, **formula.kwargs)
         for left, right, before in zip(kernel.tensors, formula.tensors, sample.tensors, strict=True):
-            torch.testing.assert_close(left, right, rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(left.double(), right, rtol=1e-12, atol=1e-12)
             stepped += not torch.equal(left, before)
     assert stepped
 
@@ -60,7 +61,7 @@ def test_an_overflow_that_was_found_stops_the_step(name):
         assert all(torch.equal(a, b) for a, b in zip(after.tensors, sample.tensors, strict=True))
 
 
-@pytest.mark.parametrize("name", ["nn.functional.conv_transpose1d", "nn.functional.conv_transpose3d", "gather", "sum"])
+@pytest.mark.parametrize("name", ["nn.functional.conv_transpose1d", "nn.functional.conv_transpose3d", "gather", "cat"])
 def test_error_samples_are_refused_by_the_host(name):
     samples = error_samples(name)
     assert samples
