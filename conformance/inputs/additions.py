@@ -117,6 +117,24 @@ def _lengths(_: OpInfo, device: str, dtype: torch.dtype, *__: Any, **___: Any) -
             yield SampleInput(count, args=(periodic,), kwargs={"device": device, "dtype": dtype})
 
 
+def _laid(*arguments: Any) -> Callable[..., Any]:
+    """Tensors whole, transposed, and a part of a larger one: what their headers say is asked."""
+
+    def samples(_: OpInfo, device: str, dtype: torch.dtype, *__: Any, **___: Any) -> Iterator[SampleInput]:
+        make = partial(make_tensor, dtype=dtype, device=device)
+        for tensor in (make((3, 4)), make((3, 4)).t(), make((5, 6))[1:4, ::2]):
+            yield SampleInput(tensor, args=arguments)
+
+    return samples
+
+
+#: Overloads that torch.export and Inductor ask about a tensor, with what follows the tensor.
+_HEADERS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
+    ("sym_size", "int", (1,)), ("sym_stride", "int", (0,)), ("sym_numel", "default", ()),
+    ("sym_storage_offset", "default", ()), ("sym_is_contiguous", "default", ()),
+)  # fmt: skip
+
+
 def _steps(steps: Callable[..., Iterator[tuple[tuple[Any, ...], dict[str, Any]]]]) -> Callable[..., Any]:
     def samples(_: OpInfo, device: str, dtype: torch.dtype, *__: Any, **___: Any) -> Iterator[SampleInput]:
         for args, kwargs in steps(device, dtype):
@@ -193,5 +211,7 @@ def additions() -> list[OpInfo]:
                  dtypes=floating_types())
           for name, step, steps in (("adam", adam, adam_steps), ("adamw", adamw, adam_steps), ("sgd", sgd, sgd_steps),
                                     ("adagrad", adagrad, adagrad_steps))),
+        *(_entry(name, getattr(getattr(aten, name), overload), _laid(*arguments), dtypes=every)
+          for name, overload, arguments in _HEADERS),
         *listed(),
     ]  # fmt: skip
