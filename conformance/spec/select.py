@@ -77,7 +77,8 @@ def select(
     if concerned is not None:
         groups = tuple(g for g in groups if g.check.startswith("operators.") and (g.operator, g.dtype) in concerned)
     if smoke_only:
-        groups = smoke(suite, groups)
+        held = set(required_groups(suite, plan, tuple(suite.levels)))
+        groups = smoke(suite, [group for group in groups if group in held])
     if not groups:
         raise UsageError(
             "the selection selects nothing",

@@ -16,15 +16,15 @@ _SLOW = ("compile.", "runtime.autoload", "runtime.mandatory")
 
 
 def smoke(suite: Suite, groups: Sequence[Group]) -> tuple[Group, ...]:
-    """One case for each family, rung and dtype, for each further check and rung, and for each quick one of the runtime.
+    """A case for each family, rung and dtype, for each further check and rung, and a group of each quick other check.
 
-    Of a group the second plain case: OpInfo's first sample is often a single number.
+    Of a group of operators it is the second plain case: OpInfo's first sample is often a single number.
     """
     chosen: dict[tuple[str, ...], Group] = {}
     for group in groups:
         kind = _kind(suite, group)
         if kind is not None:
-            chosen.setdefault(kind, _narrowed(group))
+            chosen.setdefault(kind, _narrowed(group) if group.check.startswith("operators.") else group)
     return tuple(chosen.values())
 
 

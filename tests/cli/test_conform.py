@@ -154,5 +154,15 @@ def test_ctrl_c_keeps_what_was_measured_and_signs_nothing(onboard, tmp_path):
     assert report["complete"] is False
     assert len(rows) == report["planned"] == sum(report["outcomes"].values())
     assert 0 < missing < len(rows)
+    assert "missing" not in {finding["outcome"] for finding in report["findings"]}  # nobody's fault
     assert not (out / "report.dsse.json").exists()
     assert onboard("verify", str(out), "--trust", str(tmp_path / "none.toml")).code != 0
+
+
+@pytest.mark.slow
+def test_a_smoke_run_says_that_it_judges_no_level(onboard, tmp_path):
+    ran = onboard("conform", "--device", "cpu", "--smoke", "--json", "--out", str(tmp_path / "out"))
+    report = json.loads(ran.out)
+    assert ran.code == 0
+    assert report["narrowed"] is True
+    assert 100 < report["planned"] == report["outcomes"]["pass"] + report["outcomes"]["unsupported"]

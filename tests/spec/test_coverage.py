@@ -134,7 +134,6 @@ def test_running_the_plan_reaches_what_is_frozen(suite, frozen):
     assert sorted(found.opinfo) == sorted(frozen.opinfo)
 
 
-@pytest.mark.xfail(reason="some core overloads are not reached yet: `onboard spec coverage --missing --of core`")
 def test_every_core_overload_belongs_to_one_entry(suite, frozen):
     from conformance.device.census import census
 

@@ -53,8 +53,8 @@ class Forward:
         return names if _special(spec, dtype, PLAN_SEED) is None else [*names, SPECIAL]
 
     def cases(
-        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None,  # noqa: ARG002
-    ) -> Iterator[Case]:  # fmt: skip
+        self, context: Context, operator: str, dtype: str, names: Collection[str] | None = None
+    ) -> Iterator[Case]:
         """One case per sample and layout, of which one observes how the operator is served; then special values."""
         spec = context.suite.operators[operator]
         if dtype == ANY_DTYPE:
@@ -67,13 +67,15 @@ class Forward:
         observed = _telling(function, samples, [ordinal for ordinal, layout in planned if layout == PLAIN])
         trial: Trial | None = None
         for ordinal, layout in planned:
+            if names is not None and _name(ordinal, layout) not in names:
+                continue
             sample = samples[ordinal]
             if trial is None or trial.sample is not sample:
                 trial = Trial(function, sample, dtype, spec.oracle_for(dtype))
             run = Run(context, spec, dtype, trial, ordinal, layout, ordinal == observed and layout == PLAIN)
             yield Case(_name(ordinal, layout), layout, FUNCTION, sample.size, run.judgement, run.repro)
         special = _special(spec, dtype, context.seed)
-        if special is not None:
+        if special is not None and (names is None or SPECIAL in names):
             trial = Trial(function, special, dtype, spec.oracle_for(dtype))
             run = Run(context, spec, dtype, trial, None, PLAIN)
             yield Case(SPECIAL, PLAIN, FUNCTION, special.size, run.judgement, run.repro)
