@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test fast slow lint freeze clean
+.PHONY: demo test fast slow lint freeze bench clean
 .DEFAULT_GOAL := test
 
 # An environment stands as long as what it was made from does.
@@ -32,6 +32,9 @@ lint: $(VENV)/.installed
 
 freeze: $(VENV)/.installed
 	$(BIN)/onboard spec freeze
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/harness.py
 
 clean:
 	rm -rf $(VENV) demo build dist
