@@ -94,8 +94,13 @@ def called_name(operator: str, function: Callable[..., Any]) -> str:
     function = getattr(function, "function", function)
     if function is info.op:
         return public_name(operator) or "entry.op"
+    if isinstance(function, torch._ops.OpOverload):  # noqa: SLF001
+        return f"torch.ops.{function}"
     name = getattr(function, "__name__", "")
-    return f"torch.Tensor.{name}" if getattr(torch.Tensor, name, None) is function else "entry.get_inplace()"
+    for place, path in ((torch.Tensor, "torch.Tensor"), (torch, "torch")):
+        if getattr(place, name, None) is function:
+            return f"{path}.{name}"
+    return "entry.get_inplace()"
 
 
 _ATTENTION = "nn.functional.scaled_dot_product_attention"

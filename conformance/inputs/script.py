@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from conformance.inputs.catalogue import called_name
+from conformance.inputs.catalogue import called_name, described
 from conformance.inputs.literals import UNPACK, NoLiteralError, argument_text, literals
 from conformance.inputs.samples import OPINFO, SCALES, Sample, planned_seed, seed_of
 from conformance.inputs.transport import flat_storage
@@ -62,6 +62,10 @@ def write(pasted: Pasted, *, device: str, module: str | None, seed: int) -> str:
             raise ValueError("the arguments are too large, or of a kind, that cannot be written out") from None
         calls = [f"{called_name(pasted.operator, pasted.function)}(*args, **kwargs)"] * 2
         body, drawn = [], True
+    if (drawn or "entry." in calls[0]) and pasted.operator not in described():
+        raise ValueError(
+            "torch's catalogue does not have the operator, from which its function or arguments would come"
+        )
     got, expected = (_shown(call, pasted.result) for call in calls)
     lines = [f"import torch{', ' + module if module else ''}"]
     if any(t.dtype.is_floating_point or t.dtype.is_complex for t in tensors_of(pasted.result)):
