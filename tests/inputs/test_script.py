@@ -167,9 +167,7 @@ DERIVED = [check for check in CHECKS if isinstance(check, Derived)]
 
 
 @pytest.mark.parametrize("check", DERIVED, ids=lambda check: check.id)
-@pytest.mark.parametrize(
-    "operator", ["mul", "sum", "nn.functional.relu", "index_select", "_fused_sgd_"]
-)
+@pytest.mark.parametrize("operator", ["mul", "sum", "nn.functional.relu", "index_select", "_fused_sgd_"])
 def test_the_script_of_any_variant_prints_what_its_case_compares(context, check, operator):
     """A script of another call than the one that failed would send its reader the wrong way."""
     spec = context.suite.operators[operator]
