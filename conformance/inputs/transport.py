@@ -160,7 +160,8 @@ def _fetch_tensor(tensor: torch.Tensor) -> torch.Tensor:
         return _fetch_tensor(tensor.conj()).conj()
     if tensor.is_neg():
         return torch._neg_view(_fetch_tensor(torch._neg_view(tensor)))  # noqa: SLF001
-    if tensor.untyped_storage().nbytes() > MAX_STORAGE_BYTES or tensor.numel() == 0:
+    # Also of a view of nothing: what lies around it must come along, or it would seem to have been written to.
+    if not 0 < tensor.untyped_storage().nbytes() <= MAX_STORAGE_BYTES:
         return tensor.cpu()
     flat = flat_storage(tensor).cpu()
     return flat.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())

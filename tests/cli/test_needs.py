@@ -175,7 +175,7 @@ def test_conform_takes_the_groups_of_the_model_and_holds_no_level(onboard, tmp_p
     assert ran.code == 0, ran.err
     assert report["narrowed"] is True
     assert {"mm", "addmm", "nn.functional.relu", "sum"} <= operators(tmp_path / "out")
-    assert report["planned"] < 500
+    assert report["planned"] < 2000  # of 135,000
     assert "no group reaches 1 of them: aten::threshold_backward" in ran.err
 
 
