@@ -11,6 +11,8 @@ from conformance.spec.smoke import smoke
 from conformance.spec.suite import Suite, require_known
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conformance.device.profile import Profile
     from conformance.spec.levels import Level
     from conformance.spec.plan import Group, Plan
@@ -57,14 +59,7 @@ def select(
     narrowed = bool(checks or ops or dtypes or concerned is not None or smoke_only)
     # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
-    if narrowed and not levels:
-        groups = plan.groups
-    else:
-        groups = tuple(
-            group
-            for group in required_groups(suite, plan, wanted)
-            if not _is_extensive(group) or any(covers(suite, suite.levels[name], group) for name in judged)
-        )
+    groups = plan.groups if narrowed and not levels else shown_groups(suite, plan, judged, wanted)
     if checks:
         known = _matching("check", checks, {g.check for g in plan.groups})
         groups = tuple(g for g in groups if g.check in known)
@@ -85,6 +80,15 @@ def select(
             hint="each of --level, --checks, --ops, --dtypes, --model matches something, but nothing matches them all",
         )
     return Selection(groups, judged, previewed, narrowed)
+
+
+def shown_groups(suite: Suite, plan: Plan, judged: Sequence[str], shown: Sequence[str]) -> tuple[Group, ...]:
+    """The groups of the judged levels, and of the other levels that are shown what a preview takes."""
+    return tuple(
+        group
+        for group in required_groups(suite, plan, tuple(shown))
+        if not _is_extensive(group) or any(covers(suite, suite.levels[name], group) for name in judged)
+    )
 
 
 def _is_extensive(group: Group) -> bool:

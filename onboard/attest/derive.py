@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from conformance.spec.select import covers, required_groups, with_prerequisites
+from conformance.spec.select import covers, shown_groups, with_prerequisites
 from conformance.verdict import LevelVerdict, count_executions, count_outcomes, judge_levels, overall
 from onboard.attest.rows import contradiction
 
@@ -57,14 +57,17 @@ def derive(suite: Suite, plan: Plan, rows: Sequence[Row], judged: Sequence[str],
     )
 
 
-def case_problems(suite: Suite, plan: Plan, rows: Sequence[Row], shown: Sequence[str]) -> list[str]:
+def case_problems(
+    suite: Suite, plan: Plan, rows: Sequence[Row], judged: Sequence[str], shown: Sequence[str]
+) -> list[str]:
     """Compare the cases of the rows with those required: missing, unknown and doubled ones, each with a count.
 
-    Required is every case of the shown levels, and of every further group that has a row at all.
+    Required is every case of the judged levels, of the other levels shown what a preview takes, and every case of any
+    further group that has a row at all.
     """
     counts = Counter(row.case for row in rows)
     touched = {row.group for row in rows}
-    needed = {group.id for group in required_groups(suite, plan, tuple(_ordered(suite, shown)))}
+    needed = {group.id for group in shown_groups(suite, plan, judged, _ordered(suite, shown))}
     required = {case for group in plan.groups if group.id in touched | needed for case in group.cases()}
     return [
         *_listed("missing", sorted(required - counts.keys())),

@@ -90,7 +90,7 @@ def state(directory: Path, *, subject: Subject | None, suite: Suite) -> Statemen
     problem = level_problem(suite, judged, shown)
     _refuse([problem] if problem else [])
     rows = read_rows(folder.files[RESULTS_NAME])
-    _refuse(case_problems(suite, plan, rows, shown))
+    _refuse(case_problems(suite, plan, rows, judged, shown))
     _refuse(outcome_problems(suite, rows))
     outcome = derive(suite, plan, rows, judged, shown)
     statement = Statement(

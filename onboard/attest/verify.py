@@ -294,7 +294,7 @@ def _rows(packed: bytes) -> tuple[list[Row], str]:
 
 
 def _cases(suite: Suite, plan: Plan, rows: list[Row], statement: Statement) -> tuple[None, str]:
-    _fail_on(case_problems(suite, plan, rows, tuple(statement.levels)))
+    _fail_on(case_problems(suite, plan, rows, statement.judged, tuple(statement.levels)))
     if statement.planned != len(rows):
         raise CheckFailure(f"{statement.planned} cases stated, {len(rows)} recorded")
     return None, f"{len(rows)} cases, each exactly once"
