@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.results import FAILING, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: From what deceives a user to what merely stops them.
 SEVERITY = ("wrong", "flaky", "crash", "timeout", "error", "missing")
@@ -81,7 +81,7 @@ def _wrong(rows: list[Row], kernels: dict[str, set[str]]) -> list[Finding]:
         by_operator[f"{row.check}|{row.operator}"].append(row)
     roots: dict[str, str] = {}
     members: dict[str, list[str]] = {}
-    for key in sorted(by_operator, key=lambda k: (not k.startswith("operators."), len(kernels[k.split("|")[1]]), k)):
+    for key in sorted(by_operator, key=lambda k: _plainest_first(k, kernels)):
         operator = key.split("|")[1]
         root = next((roots[kernel] for kernel in sorted(kernels[operator]) if kernel in roots), None)
         if root is not None:
@@ -104,6 +104,13 @@ def _wrong(rows: list[Row], kernels: dict[str, set[str]]) -> list[Finding]:
             _finding(identity.replace("|", "-"), by_operator[root], cases, title, also, (kernel,) if kernel else ())
         )
     return found
+
+
+def _plainest_first(key: str, kernels: Mapping[str, set[str]]) -> tuple[bool, bool, int, str]:
+    """Operators that have a kernel of their own name, then those that few kernels serve: blamed before their users."""
+    check, operator = key.split("|")
+    named = any(base_name(kernel) == base_name(operator) for kernel in kernels[operator])
+    return not check.startswith("operators."), not named, len(kernels[operator]), key
 
 
 #: What every operator's call runs as well: to share one of these is no common cause.

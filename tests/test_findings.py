@@ -139,3 +139,15 @@ def test_two_faults_are_two_findings_though_both_calls_allocate_and_copy():
 def test_an_operator_that_moves_data_is_still_the_cause_of_its_own_faults():
     rows = [row("clone", kernels=("aten::clone",)), row("stack", kernels=("aten::clone", "aten::cat"))]
     assert [(finding.operator, finding.also) for finding in find(rows)] == [("clone", ("stack",))]
+
+
+def test_the_operator_of_the_kernel_is_blamed_though_its_other_checks_call_more():
+    """The gradient of exp multiplies, so that exp calls more kernels than a window that uses exp alone."""
+    rows = [
+        row("exp", kernels=("aten::exp.out",)),
+        row("exp", check="operators.backward", kernels=("aten::exp.out", "aten::mul.out"), outcome="pass"),
+        row("signal.windows.exponential", kernels=("aten::exp.out",)),
+    ]
+    (finding,) = find(rows)
+    assert finding.operator == "exp"
+    assert finding.also == ("signal.windows.exponential",)

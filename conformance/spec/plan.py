@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -47,6 +48,9 @@ class Plan:
 
 def make_plan(torch_version: str, groups: Iterable[Group], *, frozen: bool = False) -> Plan:
     ordered = tuple(sorted(groups, key=lambda g: g.id))
+    twice = [one.id for one, other in itertools.pairwise(ordered) if one.id == other.id]
+    if twice:
+        raise ValueError(f"planned twice: {', '.join(twice)}")  # a check that names a group twice is at fault
     return Plan(torch_minor(torch_version), ordered, plan_digest(ordered), frozen)
 
 

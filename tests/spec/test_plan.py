@@ -64,3 +64,10 @@ def test_torch_minor():
     assert torch_minor("2.13.0+cpu") == "2.13"
     with pytest.raises(UsageError):
         torch_minor("nightly")
+
+
+def test_a_group_that_is_planned_twice_is_an_error():
+    """Its cases would be run once and counted twice."""
+    group = Group("operators.forward", "mm", "float32", ("sample-0000/plain/function",))
+    with pytest.raises(ValueError, match="planned twice: operators"):
+        make_plan("2.13.0", [group, group])

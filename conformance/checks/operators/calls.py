@@ -58,7 +58,8 @@ def argument_dtypes(spec: OperatorSpec) -> tuple[str, ...]:
 
 def bit_dtypes(spec: OperatorSpec) -> tuple[str, ...]:
     """Those that are required, and the complex one: only its tensors can be conjugated."""
-    return (*required_dtypes(spec), *(dtype for dtype in optional_dtypes(spec) if dtype == "complex64"))
+    wanted = (*required_dtypes(spec), *(dtype for dtype in optional_dtypes(spec) if dtype == "complex64"))
+    return tuple(dict.fromkeys(wanted))
 
 
 def of_sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
