@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from conformance.checks.contract import Context
+from conformance.checks.operators.run import REFUSED, STRIDES
 from conformance.checks.registry import all_checks
 from conformance.coverage.installed import installed
 from conformance.coverage.record import Recorder
@@ -88,16 +89,21 @@ def _claim(name: str, operator: str, case: str, *, outermost: bool) -> tuple[boo
 
 
 def reached(suite: Suite, group: Group) -> Iterator[tuple[str, dict[str, bool]]]:
-    """The judged cases of a group, by id, each with the overloads that it asks the device for."""
+    """The cases of a group whose values are judged, by id, each with the overloads that it asks the device for."""
     recorder = Recorder()
     context = Context(torch.device("cpu"), default_profile("cpu"), suite, PLAN_SEED, recorder.around)
     planned = frozenset(group.names)
     for case in all_checks()[group.check].cases(context, group.operator, group.dtype, group.names):
-        if case.name in planned:
+        if case.name in planned and has_values(case.variant or ""):
             recorder.seen = {}
             row = run_case(context, case, (group.check, group.operator, group.dtype))
             if row["outcome"] in JUDGED:
                 yield row["case"], recorder.seen
+
+
+def has_values(variant: str) -> bool:
+    """Whether a call of this variant is judged by its values, and not by its strides or by what it raises."""
+    return variant != STRIDES and not variant.endswith(REFUSED)
 
 
 def _main() -> None:

@@ -89,13 +89,12 @@ def public_name(operator: str) -> str | None:
 
 def called_name(operator: str, function: Callable[..., Any]) -> str:
     """What a script calls: the public name of the entry's function or of its in-place variant, or the entry's own."""
-    info = entries()[operator]
     function = getattr(function, "written", function)
     function = getattr(function, "function", function)
-    if function is info.op:
-        return public_name(operator) or "entry.op"
     if isinstance(function, torch._ops.OpOverload):  # noqa: SLF001
         return f"torch.ops.{function}"
+    if function is entries()[operator].op:
+        return public_name(operator) or "entry.op"
     name = getattr(function, "__name__", "")
     for place, path in ((torch.Tensor, "torch.Tensor"), (torch, "torch")):
         if getattr(place, name, None) is function:

@@ -107,8 +107,8 @@ class Twin:
         """The same by the overload that the operator calls itself."""
         names = [argument.name for argument in self.written._schema.arguments]  # noqa: SLF001
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        targets = [given[name] for name in self.writes]
         outs = {argument.name for argument in _outs(self.written)}
+        targets = [given[name] for name in self.writes if name in outs or not outs]
         result = _called(self.function, {name: value for name, value in given.items() if name not in outs})
         results = list(leaves(result))
         if not targets:
@@ -122,8 +122,11 @@ class Twin:
         return targets[0] if isinstance(result, torch.Tensor) else tuple(leaves(targets))
 
 
-def twins(recorded: Recorded) -> Iterator[tuple[Twin, Sample]]:
-    """The twins of a recorded call, each with its arguments; those of the same name and arguments, by the schemas."""
+def twins(recorded: Recorded, *, draws: bool = False) -> Iterator[tuple[Twin, Sample]]:
+    """The twins of a recorded call, each with its arguments; those of the same name and arguments, by the schemas.
+
+    What draws at random has twins only where `draws` says that a law judges them.
+    """
     known = recorded.overload
     if not known._schema.returns:  # noqa: SLF001
         return  # it says nothing of what its twins return
@@ -132,14 +135,14 @@ def twins(recorded: Recorded) -> Iterator[tuple[Twin, Sample]]:
         packet = getattr(torch.ops.aten, other, None)
         for overload in packet.overloads() if packet is not None else ():
             twin = getattr(packet, overload)
-            if twin is not known and _is_twin(known, twin):
+            if twin is not known and _is_twin(known, twin, draws=draws):
                 made = _arguments(recorded, twin)
                 if made is not None:
                     yield made
 
 
-def _is_twin(known: OpOverload, twin: OpOverload) -> bool:
-    if torch.Tag.nondeterministic_seeded in twin.tags or torch.Tag.nondeterministic_seeded in known.tags:
+def _is_twin(known: OpOverload, twin: OpOverload, *, draws: bool) -> bool:
+    if not draws and torch.Tag.nondeterministic_seeded in {*twin.tags, *known.tags}:
         return False
     if known.is_view and any(_is_written(argument) and not argument.is_out for argument in twin._schema.arguments):  # noqa: SLF001
         return False  # it changes what the tensor is and not what it holds

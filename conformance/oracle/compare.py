@@ -102,9 +102,11 @@ def measure(rung: str, got: torch.Tensor, want: torch.Tensor, error: torch.Tenso
         return Measure(rung, 0.0, 0.0)
     wrong = exceeds(error, bound)
     ratio = torch.where(error == 0, 0.0, error / bound)
-    ratio = torch.where(wrong & ~ratio.isfinite(), math.inf, ratio)
+    message = ""
+    if bool(wrong.any()):
+        ratio = torch.where(wrong & ~ratio.isfinite(), math.inf, ratio)
+        message = describe(got, want, wrong, int(ratio.argmax()))
     at = int(ratio.argmax())
-    message = describe(got, want, wrong, at) if bool(wrong.any()) else ""
     return Measure(rung, float(error.flatten()[at]), float(bound.flatten()[at]), message)
 
 

@@ -41,6 +41,9 @@ FEW_TERMS = 64
 #: of two: three draws would miss them once in eight times, which is rare for inputs and not for chains of calls.
 INPUT_DRAWS = 3
 CALL_DRAWS = 8
+#: In float64 nothing moves by less than this: half of it is a tie, which mostly rounds back. So at float64 the draws
+#: move by two roundings, of which one is the reference's own.
+FINEST = 2.0**-52
 #: One generator for all draws, well mixed: those of small seeds begin alike, and roundings would cancel in every draw.
 _SEED = 0x1E3779B97F4A7C15
 #: Above this share of elements whose bound exceeds the value itself, a case says nothing.
@@ -64,7 +67,8 @@ class Noise:
 
 
 def noise_of(dtype: torch.dtype, *, stored: bool) -> Noise:
-    fine, coarse = accumulator_roundoff(dtype), unit_roundoff(dtype)
+    """The noise of an operator of a dtype; `stored` says that it keeps intermediate results in that."""
+    fine, coarse = (max(u, FINEST) for u in (accumulator_roundoff(dtype), unit_roundoff(dtype)))
     return Noise(coarse if stored else fine, coarse if stored else fine, coarse, smallest_normal(dtype))
 
 
@@ -241,23 +245,26 @@ def _are_whole(args: tuple[Any, ...]) -> torch.Tensor:
 
 def judge(
     got: torch.Tensor, want: torch.Tensor, steps: Iterable[torch.Tensor | None], *,
-    whole: bool = False, terms: int = 1, beside: float = 0.0,
+    whole: bool = False, terms: int = 1, beside: float = 0.0, near: torch.Tensor | None = None,
 ) -> tuple[Measure, str | None]:  # fmt: skip
     """Measure one output against its reference; the second value says why nothing can be said, if so.
 
     `steps` are the growing spreads of the output: they are taken only as far as an element asks for more. With `whole`
     every element has the bound of the largest one: what norms, not elements, bound. `terms` is how many numbers the
     operator may add up for one of them. `beside` is the size of the numbers that the output may be what is left of, as
-    gradients are: it is then only known to be small beside that.
+    gradients are: it is then only known to be small beside that. `near` is the cheap part of the bound where it is at
+    hand.
     """
     dtype = got.dtype
-    factor = max(SPREADS, terms / math.sqrt(3)) if terms > FEW_TERMS else SPREADS
     error = errors(got, want, dtype)
-    bound = near = nearness(want, dtype, whole=whole)
+    bound = near = nearness(want, dtype, whole=whole) if near is None else near
+    asking = exceeds(error, near)  # an element inside the cheap bound needs no other, least of all that of a pole
+    if not bool(asking.any()):
+        return measure("conditioned", got, want, error, bound), None
     if bool(error.isinf().any()):
         steps = ()  # another class of number: no spread can excuse it
-    asking = exceeds(error, near)  # an element inside the cheap bound needs no other, least of all that of a pole
-    for found in steps if bool(asking.any()) else ():
+    factor = max(SPREADS, terms / math.sqrt(3)) if terms > FEW_TERMS else SPREADS
+    for found in steps:
         if found is not None:
             spread = torch.nan_to_num(found, posinf=0.0).max().expand(found.shape) if whole and found.numel() else found
             bound = torch.where(asking, torch.maximum(bound, near + factor * spread), bound)

@@ -95,7 +95,7 @@ def _leaf(trial: Trial, index: int, got: Any) -> Finding:
         return Finding(dot.judge(got, want, trial.absolute[index], trial.terms[index], oracle.extra, stored=stored))
     measured, reason = conditioned.judge(
         got, want, trial.spreads(index), whole=oracle.scale == "whole", terms=trial.most_terms(want),
-        beside=_beside(trial),
+        beside=_beside(trial), near=trial.near(index, got.dtype, whole=oracle.scale == "whole"),
     )  # fmt: skip
     return Finding(measured, reason)
 

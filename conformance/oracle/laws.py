@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ALPHA = 1e-6
 #: sqrt(n) times the largest distance of the empirical from the expected distribution function (Kolmogorov's limit).
 KOLMOGOROV = math.sqrt(-math.log(ALPHA / 2) / 2)
+#: Up to this expectation a count is not taken for a normal variable.
+SELDOM = 100.0
 #: For a standardised sum, with room for up to a hundred of them in one test: 6 sigma is 2e-9 for one.
 SIGMAS = 6.0
 
@@ -44,8 +46,22 @@ def kolmogorov(values: torch.Tensor, cdf: Callable[[torch.Tensor], torch.Tensor]
 def frequencies(counts: torch.Tensor, expected: torch.Tensor) -> Measure:
     """Counts of outcomes against their probabilities, each standardised; `expected` sums to 1."""
     total = counts.sum()
-    deviation = (counts - total * expected).abs() / (total * expected * (1 - expected)).sqrt().clamp(min=1.0)
-    return _statistic(float(deviation.max()), SIGMAS, "some outcomes are drawn too often or too seldom")
+    worst = deviations(counts, total * expected, total * expected * (1 - expected)).max()
+    return _statistic(float(worst), SIGMAS, "some outcomes are drawn too often or too seldom")
+
+
+def deviations(counts: torch.Tensor, expected: torch.Tensor, variance: torch.Tensor) -> torch.Tensor:
+    """Each count less its expectation, in standard deviations of a normal variable that is as seldom so far out.
+
+    What is expected seldom is Poisson's: no sum of independent draws of 0 and 1 is more often at or beyond a count that
+    is one or more away from its expectation (Anderson and Samuels, Proc. Fifth Berkeley Symposium 1, 1967).
+    """
+    normal = (counts - expected).abs() / variance.sqrt().clamp(min=1e-300)
+    above = torch.special.gammainc(counts.clamp(min=1.0), expected)  # P(at least so many)
+    below = torch.special.gammaincc(counts + 1, expected)  # P(at most so many)
+    tail = torch.where(counts > expected, above, below).clamp(1e-300, 0.5)
+    seldom = torch.where((counts - expected).abs() < 1, 0.0, -torch.special.ndtri(tail))
+    return torch.where(expected < SELDOM, seldom, normal)
 
 
 def _statistic(value: float, critical: float, problem: str) -> Measure:
@@ -150,13 +166,16 @@ def _bernoulli(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
     values = pool(draws)
     problem = excluded((values != 0) & (values != 1) | (values == 1) & (p == 0) | (values == 0) & (p == 1),
                        "are impossible")  # fmt: skip
-    spread = (p * (1 - p)).expand(values.shape).sum().sqrt()
-    off = float((values - p).sum().abs() / spread) if bool(spread > 0) else 0.0
-    return problem or _statistic(off, SIGMAS, "ones are drawn too often or too seldom")
+    p = p.expand(values.shape)
+    # The rarer of the two outcomes is the one to count.
+    hits, chance = (values, p) if bool(p.mean() < 0.5) else (1 - values, 1 - p)
+    off = deviations(hits.sum(), chance.sum(), (chance * (1 - chance)).sum())
+    return problem or _statistic(float(off), SIGMAS, "ones are drawn too often or too seldom")
 
 
 def _randint(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
-    bounds = [value for value in sample.args if isinstance(value, int)]
+    given = sample.args[1:] if isinstance(sample.args[0], torch.Tensor) else sample.args
+    bounds = [int(value) for value in given if isinstance(value, (int, torch.Tensor))]
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
     values = pool(draws)
     problem = excluded((values < low) | (values >= high) | (values != values.round()),
@@ -165,6 +184,78 @@ def _randint(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
         return problem or Measure("random", 0.0, SIGMAS)
     counts = torch.bincount((values - low).flatten().long(), minlength=high - low).to(torch.float64)
     return frequencies(counts, torch.full_like(counts, 1 / (high - low)))
+
+
+def _whole_numbers(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    """All whole numbers from 0 that the dtype holds without a gap, each as likely."""
+    dtype = draws[0].dtype
+    most = 2.0 / torch.finfo(dtype).eps if dtype.is_floating_point else float(torch.iinfo(dtype).max)
+    values = pool(draws)
+    problem = excluded((values < 0) | (values > most) | (values != values.round()),
+                       f"are no whole numbers from 0 to {most:.0f}")  # fmt: skip
+    return problem or kolmogorov(values, lambda x: x / most)
+
+
+def _permutation(_: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    values = pool(draws)
+    count = values.shape[-1]
+    every = torch.arange(count, dtype=torch.float64)
+    problem = excluded((values.sort(-1).values != every).any(-1), "draws are no permutation")
+    # Where each draw has its first numbers, and what stands first in it, is as likely to be anything.
+    return problem or kolmogorov(torch.cat([values[:, : count // 8], values.argsort(-1)[:, : count // 8]]),
+                                 lambda x: (x + 1) / count)  # fmt: skip
+
+
+def _poisson(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    rates = sample.args[0].to(torch.float64)
+    outcomes = torch.arange(8, dtype=torch.float64).view(-1, *(1 for _ in rates.shape))
+    chances = torch.exp(outcomes * rates.log() - rates - torch.lgamma(outcomes + 1))
+    return _counted(draws, chances)
+
+
+def _binomial(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    count, p = (value.to(torch.float64) for value in sample.args[:2])
+    outcomes = torch.arange(8, dtype=torch.float64).view(-1, *(1 for _ in count.shape))
+    ways = torch.lgamma(count + 1) - torch.lgamma(outcomes + 1) - torch.lgamma((count - outcomes).clamp(min=0) + 1)
+    chances = torch.exp(ways + torch.xlogy(outcomes, p) + torch.xlogy(count - outcomes, 1 - p))
+    above = excluded(pool(draws) > count, "are more than were tried")
+    return above or _counted(draws, torch.where(outcomes <= count, chances, 0.0))
+
+
+def _counted(draws: Sequence[torch.Tensor], chances: torch.Tensor) -> Measure:
+    """How often 0, 1, 2 ... are drawn, by the chances of these for each element; all others are taken together.
+
+    Of draws with different chances a count varies less than of draws that all have the mean one: the test is the
+    stricter for the suite's claim, not for the device.
+    """
+    values = pool(draws)
+    problem = excluded((values < 0) | (values != values.round()), "are no whole numbers from 0 on")
+    if problem:
+        return problem
+    expected = chances.flatten(1).mean(1)
+    counts = torch.stack([(values == k).sum() for k in range(len(chances))]).to(torch.float64)
+    rest = (values.numel() - counts.sum())[None], (1 - expected.sum()).clamp(min=0)[None]
+    return frequencies(torch.cat([counts, rest[0]]), torch.cat([expected, rest[1]]))
+
+
+def _gamma(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    values = pool(draws)
+    shapes = sample.args[0].to(torch.float64).expand(values.shape)
+    return excluded(~(values > 0) | values.isinf(), "are no positive numbers") or kolmogorov(
+        torch.special.gammainc(shapes, values), lambda x: x
+    )
+
+
+def _dirichlet(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
+    """Rows of shares of one; where the first parameter is 1, the first share is above x with (1 - x)^(all others)."""
+    values, parameters = pool(draws), sample.args[0].to(torch.float64)
+    slack = values.shape[-1] * torch.finfo(draws[0].dtype).eps
+    problem = excluded((values < 0) | (values > 1), "lie outside [0, 1]") or excluded(
+        (values.sum(-1) - 1).abs() > slack, "rows do not add up to 1"
+    )
+    first = parameters[..., 0] == 1
+    others = (parameters.sum(-1) - 1)[first].expand(values[..., 0][:, first].shape)
+    return problem or kolmogorov(1 - (1 - values[..., 0][:, first]) ** others, lambda x: x)
 
 
 def _multinomial(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
@@ -181,8 +272,8 @@ def _multinomial(sample: Sample, draws: Sequence[torch.Tensor]) -> Measure:
     if problem:
         return problem
     hits = torch.nn.functional.one_hot(drawn[..., 0], weights.shape[-1]).to(torch.float64)
-    deviation = (hits - chances).sum(0).abs() / (chances * (1 - chances)).sum(0).sqrt().clamp(min=1.0)
-    return _statistic(float(deviation.max()), SIGMAS, "some indices are drawn too often or too seldom")
+    off = deviations(hits.sum(0), chances.sum(0), (chances * (1 - chances)).sum(0))
+    return _statistic(float(off.max()), SIGMAS, "some indices are drawn too often or too seldom")
 
 
 _SELU_FLOOR = -1.7580993408473766  # -alpha * scale of SELU: what alpha dropout puts in place of what it drops
@@ -205,9 +296,10 @@ def _two_valued(
         if bool(((gone.sum(-1) != 0) & (gone.sum(-1) != told.sum(-1))).any()):
             return Measure("random", 1.0, 0.0, "a channel is dropped in part")
         told, gone = told.amax(-1), gone.amax(-1)
-    count = float(told.sum())
-    spread = math.sqrt(max(count * p * (1 - p), 1.0))
-    return _statistic(abs(float(gone.sum()) - count * p) / spread, SIGMAS, "too many or too few are dropped")
+    count = told.sum()
+    rarer, chance = (gone.sum(), p) if p < 0.5 else (count - gone.sum(), 1 - p)
+    off = deviations(rarer, count * chance, count * p * (1 - p))
+    return _statistic(float(off), SIGMAS, "too many or too few are dropped")
 
 
 def _dropout(sample: Sample, draws: Sequence[torch.Tensor], *, features: bool = False) -> Measure:
@@ -267,6 +359,18 @@ def _fractional_pool(dims: int) -> Callable[[Sample, Sequence[torch.Tensor]], Me
     return law
 
 
+def is_certain(law: str, sample: Sample) -> bool:
+    """Whether the arguments leave nothing to chance: a probability of 0 or 1, no deviation."""
+    if law == "bernoulli":
+        p = torch.as_tensor(argument(sample, 1, "p", sample.args[0]))
+        return bool(((p == 0) | (p == 1)).all())
+    places = {"normal": 1, "normal-filled": 2, "normal-of-number": 0}
+    if law in places:
+        std = torch.as_tensor(argument(sample, places[law], "std", 1.0))
+        return bool((std == 0).all())
+    return False
+
+
 def drops(law: str, sample: Sample) -> bool:
     """Whether a call of an attention operator drops weights at random, so that its law and not its rung judges it."""
     if law == "attention":
@@ -304,6 +408,12 @@ LAWS: dict[str, Callable[[Sample, Sequence[torch.Tensor]], Measure]] = {
     "geometric": _geometric,
     "bernoulli": _bernoulli,
     "randint": _randint,
+    "whole-numbers": _whole_numbers,
+    "permutation": _permutation,
+    "poisson": _poisson,
+    "binomial": _binomial,
+    "gamma": _gamma,
+    "dirichlet": _dirichlet,
     "multinomial": _multinomial,
     "dropout": _dropout,
     "feature-dropout": _feature_dropout,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from conformance.oracle.laws import LAWS
-from conformance.spec.operators import Oracle
+from conformance.spec.operators import Oracle, operator_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from conformance.inputs.samples import Sample
     from conformance.spec.operators import OperatorSpec
 
-#: Overloads whose operator the suite has under another name.
-_ALIASES = {
-    "convolution": "nn.functional.conv2d",
-    "convolution_backward": "nn.functional.conv2d",
-    "max_pool2d_with_indices": "nn.functional.max_pool2d",
-    "max_pool3d_with_indices": "nn.functional.max_pool3d",
-    "native_dropout": "nn.functional.dropout",
-}
 #: How terms are counted by the arguments of the operator itself, not those of the suite's entry.
 _PORTABLE_TERMS = (None, "ones", "inputs")
 _OPEN = frozenset({"random", "unjudged"})
@@ -41,7 +33,9 @@ def oracle_of(function: OpOverload, sample: Sample, dtype: str, operators: Mappi
     """
     if function.is_view:
         return _VIEW
-    spec = operators.get(_entry(function, operators))
+    namespace, _, name = str(function.name()).partition("::")  # type: ignore[no-untyped-call]
+    known = operator_named(name.partition(".")[0], operators) if namespace == "aten" else None
+    spec = operators.get(known or "")
     found = _CONDITIONED if spec is None else spec.oracle_for(dtype)
     if spec is not None and dtype.startswith("complex") and not any(d.startswith("complex") for d in spec.dtypes):
         # What the suite says of real numbers need not hold for complex ones: their sign is a quotient, and rounded.
@@ -63,17 +57,3 @@ def _draws(function: OpOverload, sample: Sample) -> bool:
     position = names.index("dropout_p")
     given = sample.args[position] if position < len(sample.args) else sample.kwargs.get("dropout_p", 0.0)
     return bool(given != 0.0)
-
-
-def _entry(function: OpOverload, operators: Mapping[str, OperatorSpec]) -> str:
-    namespace, _, name = str(function.name()).partition("::")  # type: ignore[no-untyped-call]
-    if namespace != "aten":
-        return ""
-    base = name.partition(".")[0]
-    wanted = base.strip("_")
-    if base in _ALIASES:
-        return _ALIASES[base]
-    for candidate in (base, wanted, f"nn.functional.{wanted}", wanted.replace("_", ".", 1)):
-        if candidate in operators:
-            return candidate
-    return ""

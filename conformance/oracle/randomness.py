@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from conformance.oracle.compare import Measure, differing
-from conformance.oracle.laws import LAWS, unbiased
+from conformance.oracle.laws import LAWS, is_certain, unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def judge(
 
 def _must_vary(law: str, sample: Sample, first: torch.Tensor) -> bool:
     """Whether two draws can't be the same but by a chance that nobody has to reckon with."""
-    if first.numel() < _COMPARABLE or law.startswith("fractional-pool"):
+    if first.numel() < _COMPARABLE or law.startswith("fractional-pool") or is_certain(law, sample):
         return False
     if law.endswith("dropout"):
         return 0 < sample.kwargs.get("p", 0.5) < 1 and bool(sample.kwargs.get("training", "alpha" not in law))

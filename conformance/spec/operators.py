@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.spec.yamlfile import Node, read_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
+
+    from conformance.spec.cases import WrittenCase
 
 RUNGS = ("exact", "dot", "residual", "random", "conditioned", "unjudged")
 DTYPES = (
@@ -26,8 +29,8 @@ EQUATIONS = (
     "svd", "svd-of-old", "svd-lowrank", "pca-lowrank", "eigh", "eigvalsh", "eig", "eigvals", "qr", "geqrf", "ldl",
 )  # fmt: skip
 TIES = ("dim", "k-dim", "alone", "plane-1", "plane-2", "plane-3")
-#: The check whose cases are judged by the rung of the overload that they call.
-OVERLOADS = "operators.overloads"
+#: The checks whose cases are judged by the rung of the overload that they call.
+OVERLOADS = ("operators.overloads", "operators.cases")
 #: How much further from the answer than the host a device may be where the host's kernel misses the bound itself.
 BEYOND_HOST = 4.0
 LAYOUTS = ("plain", "offset", "strided")
@@ -75,7 +78,8 @@ class OperatorSpec:
     wants on the host; `special` says that it is also called with NaN, infinities and zeros of both signs; `optional`
     are further dtypes, of which fewer samples are asked; `leaves_out` gives checks (or a part of one: a layout, as in
     `operators.out/strided`, or a call, as in `operators.dtypes/uint8/sample-0000`) that are not planned, with reasons;
-    `gradient` is the oracle of its gradients, where it is not the usual one.
+    `gradient` is the oracle of its gradients, where it is not the usual one; `cases` are written calls: an
+    operator that has nothing but those need not be an OpInfo entry.
     """
 
     name: str
@@ -95,6 +99,7 @@ class OperatorSpec:
     optional: tuple[str, ...] = OPTIONAL
     leaves_out: dict[str, str] = field(default_factory=dict)
     gradient: Oracle | None = None
+    cases: tuple[WrittenCase, ...] = ()
 
     def oracle_for(self, dtype: str) -> Oracle:
         """The oracle at a dtype; what is said of bfloat16 holds for float16 as well, where nothing is said of that."""
@@ -106,7 +111,7 @@ class OperatorSpec:
         oracle = self.oracle_for(dtype)
         if check == "operators.forward":
             return oracle
-        if check == OVERLOADS:
+        if check in OVERLOADS:
             return Oracle("conditioned")  # each overload has its own
         if oracle.rung in ("random", "unjudged") or oracle.judge == "metadata":
             return None
@@ -131,6 +136,25 @@ class OperatorSpec:
         return Oracle("conditioned", scale=oracle.scale, rounds=rounds, host_off=oracle.host_off, labels=oracle.labels)
 
 
+#: Overloads whose operator the suite has under another name.
+_ALIASES = {
+    "convolution": "nn.functional.conv2d",
+    "convolution_backward": "nn.functional.conv2d",
+    "max_pool2d_with_indices": "nn.functional.max_pool2d",
+    "max_pool3d_with_indices": "nn.functional.max_pool3d",
+    "native_dropout": "nn.functional.dropout",
+}
+
+
+def operator_named(overload: str, operators: Container[str]) -> str | None:
+    """The suite's operator for the name of an overload without its variant, or None."""
+    wanted = overload.strip("_")
+    if overload in _ALIASES:
+        return _ALIASES[overload]
+    candidates = (overload, wanted, f"nn.functional.{wanted}", wanted.replace("_", ".", 1))
+    return next((name for name in candidates if name in operators), None)
+
+
 _FIELDS = ("oracle", "dtypes", "level", "since", "must", "aten", "layouts", "view", "largest", "host_arguments",
            "special", "leaves_out", "gradient")  # fmt: skip
 _CHOICES = {"terms": TERMS, "judge": JUDGES, "reference": REFERENCES, "ties": TIES, "rounds": ROUNDS,
@@ -144,13 +168,13 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
     root = read_yaml(path, source)
     needed = ["family", "level", "since", "dtypes", "oracle", "operators"]
     top = root.record(needed, ["must", "layouts", "view", "special", "leaves_out", "gradient"])
-    base = _oracle(top["oracle"], None)
+    base = read_oracle(top["oracle"], None)
     common = _by_dtype(top["oracle"], base)
     dtypes = top["dtypes"].texts(DTYPES)
     specs = []
     for name, node in top["operators"].mapping().items():
         fields = {} if node.value is None else node.record([], _FIELDS)
-        oracle = _oracle(fields["oracle"], base) if "oracle" in fields else base
+        oracle = read_oracle(fields["oracle"], base) if "oracle" in fields else base
         overrides = dict(common)
         if "oracle" in fields:
             overrides = _by_dtype(fields["oracle"], oracle)
@@ -183,7 +207,7 @@ def load_family(path: Path, source: str) -> list[OperatorSpec]:
 
 
 def _gradient(fields: dict[str, Node]) -> Oracle | None:
-    return _oracle(fields["gradient"], Oracle("conditioned")) if "gradient" in fields else None
+    return read_oracle(fields["gradient"], Oracle("conditioned")) if "gradient" in fields else None
 
 
 def _reasons(fields: dict[str, Node]) -> dict[str, str]:
@@ -200,7 +224,8 @@ def _inherited(name: str, fields: dict[str, Node], top: dict[str, Node]) -> Node
     return fields[name] if name in fields else top[name]
 
 
-def _oracle(node: Node, base: Oracle | None) -> Oracle:
+def read_oracle(node: Node, base: Oracle | None) -> Oracle:
+    """An oracle as the suite writes it, over the one that it adds to."""
     fields = node.record([] if base else ["rung"], ["rung", *_COUNTS, "dtypes", *_CHOICES, *_TEXTS])
     found: dict[str, Any] = {name: fields[name].text(_CHOICES[name]) for name in _CHOICES if name in fields}
     found |= {name: fields[name].text() for name in _TEXTS if name in fields}
@@ -224,5 +249,5 @@ def _by_dtype(node: Node, base: Oracle) -> dict[str, Oracle]:
     for dtype, child in fields["dtypes"].mapping().items():
         if dtype not in DTYPES:
             child.fail(f"unknown dtype {dtype!r}", hint=f"known dtypes: {', '.join(DTYPES)}")
-        found[dtype] = _oracle(child, base)
+        found[dtype] = read_oracle(child, base)
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.data import specs_dir
 from conformance.errors import UsageError, did_you_mean
+from conformance.spec.cases import load_cases, with_cases
 from conformance.spec.levels import Level, load_levels
 from conformance.spec.operators import OperatorSpec, load_family
 from conformance.spec.policy import Allowance, load_policy
@@ -58,6 +59,8 @@ def load_suite(root: Path | None = None) -> Suite:
                 other = operators[spec.name].family
                 raise UsageError(f"{source}: the operator {spec.name!r} belongs to the family {other!r} already")
             operators[spec.name] = spec
+    for path in sorted((folder / "cases").glob("*.yaml")):
+        operators = with_cases(operators, load_cases(path, f"specs/cases/{path.name}"))
     return Suite(
         name=top["suite"].text(),
         version=top["version"].text(),

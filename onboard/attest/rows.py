@@ -66,7 +66,7 @@ def _other_rung(row: Row, suite: Suite) -> str | None:
     # An operator with a law drops elements in some calls only (dropout in attention): those are judged by their draws.
     if row.rung in (oracle.rung, "exact") or (row.rung == "random" and oracle.law is not None):
         return None
-    if row.check == OVERLOADS and row.rung in ("dot", "residual"):
+    if row.check in OVERLOADS and row.rung in ("dot", "residual", "random"):
         return None
     if row.rung == "host" and oracle.host_off is not None and decode_number(row.bound) == BEYOND_HOST:
         return None

@@ -82,6 +82,10 @@ def twice(original, x, y, *, alpha=1):
     return original(x, y, alpha=2 * alpha)
 
 
+def of_the_next_number(original, x, number):
+    return original(x, number + 1)
+
+
 FAULTS = {
     "operators.sizes": ("exp", "float32", {aten.exp.default: tail_of_a_full_block}),
     "operators.arguments": ("add", "float32", {aten.add.Tensor: without_a_zero}),
@@ -94,6 +98,7 @@ FAULTS = {
     ),
     "operators.errors": ("gather", "float32", {aten.gather.default: never_refuses}),
     "operators.overloads": ("sub", "float32", {aten.sub_.Tensor: twice}),
+    "operators.cases": ("eq", "float32", {aten.eq_.Scalar: of_the_next_number}),
     "operators.inplace": ("exp", "float32", {aten.exp_.default: over_the_whole_storage}),
     "operators.out": ("exp", "float32", {aten.exp.out: into_a_copy}),
     "operators.backward": ("tanh", "float32", {aten.tanh_backward.default: without_the_square}),

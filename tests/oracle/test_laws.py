@@ -23,6 +23,10 @@ def filled(name, *args):
     return lambda: getattr(torch.empty(1000), name)(*args)
 
 
+RATES = torch.linspace(0.25, 4, 1000)
+TRIES, CHANCES = torch.arange(1000.0) % 6 + 1, torch.linspace(0.2, 0.6, 1000)
+SHARES = torch.tensor([1.0, 2.0, 0.5]).repeat(500, 1)
+
 #: Per law: a sample, draws that follow it, and draws that do not.
 CASES = {
     "uniform": (sample(X, -1.0, 3.0), filled("uniform_", -1, 3),
@@ -67,6 +71,22 @@ CASES = {
     "rrelu": (sample(X, 0.1, 0.4, training=True), lambda: F.rrelu(X, 0.1, 0.4, training=True),
               [lambda: F.rrelu(X, 0.1, 0.5, training=True), lambda: F.rrelu(X, 0.2, 0.3, training=True),
                lambda: F.leaky_relu(X, 0.25), lambda: F.rrelu(X, 0.1, 0.4, training=True).abs()]),
+    "whole-numbers": (sample(X), filled("random_"),
+                      [filled("random_", 1000), lambda: X.clone().random_() + 0.5, lambda: X.clone().random_() * 2]),
+    "permutation": (sample(500), lambda: torch.randperm(500),
+                    [lambda: torch.arange(500), lambda: torch.randint(500, (500,)), lambda: torch.randperm(500) + 1,
+                     lambda: torch.cat([torch.randperm(250), 250 + torch.randperm(250)])]),
+    "poisson": (sample(RATES), lambda: torch.poisson(RATES),
+                [lambda: torch.poisson(RATES + 0.5), lambda: torch.poisson(RATES) + 1, lambda: RATES,
+                 RATES.round, lambda: torch.poisson(RATES.mean().expand(1000))]),
+    "binomial": (sample(TRIES, CHANCES), lambda: torch.binomial(TRIES, CHANCES),
+                 [lambda: torch.binomial(TRIES, 1 - CHANCES), lambda: torch.binomial(TRIES + 1, CHANCES),
+                  lambda: TRIES * CHANCES, (TRIES * CHANCES).round]),
+    "gamma": (sample(RATES), lambda: torch._standard_gamma(RATES),
+              [lambda: torch._standard_gamma(RATES + 0.5), lambda: torch._standard_gamma(RATES) * 1.3, lambda: RATES]),
+    "dirichlet": (sample(SHARES), lambda: torch._sample_dirichlet(SHARES),
+                  [lambda: torch._sample_dirichlet(SHARES + 1), lambda: torch._sample_dirichlet(SHARES) * 0.9,
+                   lambda: torch._sample_dirichlet(SHARES).roll(1, -1), lambda: SHARES / SHARES.sum(-1, True)]),
     "fractional-pool-2d": (sample(PLANES, 2), lambda: F.fractional_max_pool2d(PLANES, 2, (9, 2)),
                            [lambda: F.fractional_max_pool2d(PLANES, 2, (9, 2)) + 1,
                             lambda: F.fractional_max_pool2d(PLANES, 2, (9, 2)).roll(1, 0)]),
@@ -107,7 +127,7 @@ def test_draws_of_another_law_do_not(law, number):
     assert found.message
 
 
-@pytest.mark.parametrize("law", [law for law in CASES if law not in {"multinomial", "randint"}])
+@pytest.mark.parametrize("law", [law for law in CASES if law not in {"multinomial", "randint", "permutation"}])
 def test_nan_follows_no_law(law):
     arguments, draw, _ = CASES[law]
     drawn = draw()
@@ -129,6 +149,34 @@ def test_some_standard_deviations_of_zero():
     assert laws.LAWS["normal"](arguments, [torch.randn(1000) * std]).passed
     assert not laws.LAWS["normal"](arguments, [torch.randn(1000)]).passed
     assert not laws.LAWS["normal"](arguments, [torch.zeros(1000)]).passed
+
+
+@pytest.mark.parametrize("p", [0.002, 0.01, 0.3, 0.5])
+def test_a_count_is_no_further_out_than_its_probability_says(p):
+    """Against the exact tails of 1,000 draws: never more often beyond 6 than a normal variable is."""
+    draws = torch.arange(1001, dtype=torch.float64)
+    tries = torch.tensor(1000.0, dtype=torch.float64)
+    ways = torch.lgamma(tries + 1) - torch.lgamma(draws + 1) - torch.lgamma(tries - draws + 1)
+    chance = torch.exp(ways + draws * math.log(p) + (tries - draws) * math.log(1 - p))
+    off = laws.deviations(draws, tries * p, tries * p * (1 - p))
+    beyond = off > laws.SIGMAS
+    assert bool(beyond.any())
+    seldom = 1000 * p < laws.SELDOM
+    assert float(chance[beyond].sum()) < (2e-9 if seldom else 4e-9)
+
+
+def test_what_nothing_is_left_to_is_certain():
+    ones, half = torch.ones(20), torch.full((20,), 0.5)
+    assert laws.is_certain("bernoulli", sample(ones))
+    assert not laws.is_certain("bernoulli", sample(half))
+    assert laws.is_certain("bernoulli", sample(half, 1.0))
+    assert laws.is_certain("normal", sample(ones, torch.zeros(20)))
+    assert not laws.is_certain("normal", sample(ones, half))
+    assert laws.is_certain("normal-filled", sample(ones, 2.0, 0.0))
+    assert not laws.is_certain("uniform", sample(ones, 0.0, 1.0))
+    assert randomness.judge(
+        "bernoulli", sample(ones), lambda: torch.bernoulli(ones), lambda: torch.manual_seed(0)
+    ).passed
 
 
 @pytest.mark.parametrize(("p", "value"), [(0.0, 0.0), (1.0, 1.0)])

@@ -106,6 +106,14 @@ def test_a_case_that_is_not_planned_reaches_nothing(suite):
     assert list(found) == [f"{group.id}/{name}"]
 
 
+def test_a_refusal_reaches_nothing(suite):
+    """What was called on the way to an exception has given no values that could be judged."""
+    plan = read_plan(plan_path(suite.root, torch.__version__))
+    group = next(g for g in plan.groups if g.check == "operators.errors" and g.operator == "gather")
+    assert all(name.endswith("-refused") for name in group.names)
+    assert list(reached(suite, group)) == []
+
+
 def test_an_unjudged_case_reaches_nothing(suite):
     blind = replace(suite.operators["exp"], oracle=Oracle("unjudged", why="for this test"), by_dtype={})
     unjudged = replace(suite, operators={**suite.operators, "exp": blind})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks.operators import calls
+from conformance.checks.operators.cases import case_dtypes, of_cases
 from conformance.checks.operators.derived import Derived
 from conformance.checks.operators.forward import ANY_DTYPE, SPECIAL, Forward
 from conformance.checks.operators.overloads import of_overloads
@@ -21,6 +22,7 @@ CHECKS: tuple[Forward | Derived, ...] = (
     Derived("operators.errors", calls.first_dtype, calls.of_errors),
     Derived("operators.strides", calls.first_dtype, calls.of_strides, refuses=False),
     Derived("operators.overloads", calls.first_dtype, of_overloads, refuses=False),
+    Derived("operators.cases", case_dtypes, of_cases, refuses=False, catalogued=False),
     Derived("operators.backward", calls.required_dtypes, calls.of_backward, refuses=False, observes=True),
     Derived("operators.backward-sizes", calls.first_dtype, calls.of_backward_sizes, refuses=False),
 )

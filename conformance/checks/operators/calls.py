@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from conformance.checks.operators.derived import Call, agrees_on_strides
+from conformance.checks.operators.derived import Call, agrees_on_strides, is_in_range, keeps_size
 from conformance.checks.operators.run import FUNCTION, STRIDES
 from conformance.inputs import arguments, catalogue, variants
 from conformance.inputs.errors import error_samples
@@ -90,7 +90,7 @@ def of_arguments(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
     first = (dtype,) == first_dtype(spec)
     makers = arguments.changed(_samples(spec, dtype, seed), spec.largest, getattr(torch, dtype), first=first)
     for place, make in enumerate(makers):
-        yield Call(f"argument-{place:04}", FUNCTION, _calling(function, make))
+        yield Call(f"argument-{place:04}", FUNCTION, _calling(function, make), accepts=is_in_range)
 
 
 def of_dtypes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
@@ -146,9 +146,8 @@ def of_inplace(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
     function = _writing(spec, dtype, written)
     samples = _samples(spec, dtype, seed)
     for ordinal in relaid_samples(samples, spec.largest):
-        yield Call(
-            f"sample-{ordinal:04}", "inplace", partial(_at, function, samples, ordinal), _of(spec, "operators.inplace")
-        )
+        made = partial(_at, function, samples, ordinal)
+        yield Call(f"sample-{ordinal:04}", "inplace", made, _of(spec, "operators.inplace"), accepts=keeps_size)
 
 
 def _writing(spec: OperatorSpec, dtype: str, written: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,8 +61,8 @@ class Call:
 class Derived:
     """A check of operators: `dtypes` says at which it is planned, `calls` what may be called.
 
-    Where the check `observes`, the first call
-    on more than one element shows how the operator is served, or the last one.
+    Where the check `observes`, the first call on more than one element shows how the operator is served, or the last
+    one. What is `catalogued` has calls for OpInfo entries only.
     """
 
     id: str
@@ -70,14 +70,15 @@ class Derived:
     calls: Callable[[OperatorSpec, str, int], Iterator[Call]]
     refuses: bool = True
     observes: bool = False
+    catalogued: bool = True
 
     def groups(self, suite: Suite) -> Iterator[tuple[str, str]]:
         """The operators and dtypes that may have something to call; some turn out to have nothing."""
         known = catalogue.entries()
         for name, spec in suite.operators.items():
-            if name in known and self.id not in spec.leaves_out:
+            if (name in known or not self.catalogued) and self.id not in spec.leaves_out:
                 for dtype in self.dtypes(spec):
-                    if spec.oracle_of(self.id, dtype) is not None:
+                    if f"{self.id}/{dtype}" not in spec.leaves_out and spec.oracle_of(self.id, dtype) is not None:
                         yield name, dtype
 
     def names(self, suite: Suite, operator: str, dtype: str) -> list[str]:
@@ -168,6 +169,29 @@ def agrees_on_strides(trial: Trial) -> bool:
         and any(tensor.dim() > 1 for tensor in due)
         and all(a.shape == b.shape and a.layout is b.layout is torch.strided for a, b in zip(found, due, strict=True))
         and metadata.strides_mismatch(found, due) is None
+    )
+
+
+def is_in_range(trial: Trial) -> bool:
+    """Whether the shape function takes the call: kernels of the host forgive a dimension that is not there."""
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            sent = send(trial.sample, _META)
+            trial.function(*sent.args, **sent.kwargs)
+    except IndexError:
+        return False
+    except Exception:  # noqa: BLE001 - a shape function that fails of itself, or for want of values, says nothing
+        return True
+    return True
+
+
+def keeps_size(trial: Trial) -> bool:
+    """Whether what is written to holds the result as it is: some kernels of the host resize it."""
+    written = trial.host[len(trial.host) - len(trial.sample.tensors) :]
+    return all(
+        not isinstance(after, torch.Tensor) or after.numel() <= before.numel()
+        for after, before in zip(written, trial.sample.tensors, strict=True)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from conformance.checks.contract import Context
+from conformance.checks.operators.run import REFUSED
 from conformance.checks.registry import all_checks
 from conformance.device.profile import default_profile
 from conformance.errors import EnvironmentFailure
@@ -137,6 +139,11 @@ def expired(known: Sequence[Known], tallies: dict[str, Tally]) -> list[tuple[str
 
 
 _MIX = 1
+FORWARD = "operators.forward"
+#: Cases of a group of another check: there are a dozen such groups for each of the plain calls.
+FEW = 2
+#: What a worker may address, in bytes.
+MEMORY = 12 << 30
 #: Groups that a worker takes at a time.
 _AT_ONCE = 4
 _SHARED: list[Job] = []
@@ -145,6 +152,8 @@ _SHARED: list[Job] = []
 def _start(job: Job) -> None:
     torch.set_num_threads(1)
     _SHARED[:] = [job]
+    # A definition that makes a matrix of two long vectors must not take the machine down with it.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def _serve_shared(group: Group) -> dict[str, Tally]:
@@ -156,11 +165,12 @@ def serve(job: Job, group: Group) -> dict[str, Tally]:
     check, operator, dtype = group.check, group.operator, group.dtype
     seam = _Seam()
     context = Context(torch.device("cpu"), default_profile("cpu"), job.suite, job.seed, seam.around)
-    total = len(group.names)
-    late = {i.id: Tally(left=1) for i in job.implementations if i.takes(dtype) and job.late(i)}
-    turns = [_Turn(job, group, i, total) for i in job.implementations if i.takes(dtype) and i.id not in late]
+    answered = [name for name in group.names if not name.endswith(REFUSED)]  # what is refused is not computed
+    takers = [i for i in job.implementations if i.takes(check, dtype)]
+    late = {i.id: Tally(left=1) for i in takers if job.late(i)}
+    turns = [_Turn(job, group, i, len(answered)) for i in takers if i.id not in late]
     # One case after the other, each on every implementation: they share its reference, which costs the most.
-    for number, case in enumerate(all_checks()[check].cases(context, operator, dtype, group.names)):
+    for number, case in enumerate(all_checks()[check].cases(context, operator, dtype, answered)):
         for turn in turns:
             if turn.wants(number):
                 turn.take(case, context, seam)
@@ -185,7 +195,8 @@ class _Turn:
         self.implementation = implementation
         self.tally = Tally()
         self._group = (group.check, group.operator, group.dtype)
-        self._numbers = set(range(total) if job.every else spread(total, implementation.cases))
+        wanted = implementation.cases if group.check == FORWARD else FEW
+        self._numbers = set(range(total) if job.every else spread(total, wanted))
         self._known = [entry for entry in job.known if entry.concerns(implementation.id, *self._group[1:])]
 
     def wants(self, number: int) -> bool:

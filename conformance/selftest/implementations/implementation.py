@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Implementation:
     """`around` surrounds one call on the device and counts a hit for each call that went to the implementation.
 
-    At most `cases` of a group are served by it, at `dtypes` alone where there are any. After `seconds` no further group
-    is, if there is such a limit.
+    At most `cases` of a group are served by it, at `dtypes` and in `checks` alone where there are any. After `seconds`
+    no further group is, if there is such a limit.
     """
 
     id: str
@@ -32,17 +32,21 @@ class Implementation:
     cases: int
     dtypes: tuple[str, ...] = ()
     seconds: float | None = None
+    checks: tuple[str, ...] = ()
 
-    def takes(self, dtype: str) -> bool:
-        return not self.dtypes or dtype in self.dtypes
+    def takes(self, check: str, dtype: str) -> bool:
+        return (not self.dtypes or dtype in self.dtypes) and (not self.checks or check in self.checks)
 
+
+#: What a function of Python can serve: it has no gradients of its own, and is asked for no overload, layout or `out=`.
+_OF_VALUES = ("operators.forward", "operators.dtypes", "operators.sizes", "operators.arguments")
 
 IMPLEMENTATIONS: dict[str, Implementation] = {
     made.id: made
     for made in (
         Implementation("threads-2", "the host's kernels on two threads", threads, 6),
         Implementation("shuffled", "the host's kernels, their sums in another order", Shuffled, 6),
-        Implementation("references", "the functions of torch._refs", references, 6),
+        Implementation("references", "the functions of torch._refs", references, 6, checks=_OF_VALUES),
         Implementation("decompositions", "torch._decomp's definitions of aten overloads", Decompositions, 6),
         Implementation("inductor", "code that Inductor generates", Inductor, 1, ("float32", "bfloat16"), 600.0),
     )

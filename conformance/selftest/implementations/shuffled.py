@@ -50,7 +50,7 @@ class Shuffled(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = [value for value in args if isinstance(value, torch.Tensor)]
         if not tensors or any(tensor.layout is not torch.strided for tensor in tensors):
             return func(*args, **kwargs)
-        return self._call(func, list(args), kwargs)
+        return self._call(func, [_resolved(value) for value in args], kwargs)
 
     def _call(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = func.overloadpacket.__name__.removesuffix("_") if func.namespace == "aten" else ""
@@ -63,7 +63,7 @@ class Shuffled(TorchDispatchMode):  # type: ignore[no-untyped-call]
         elif name in _REDUCTIONS:
             for dim in _dims(args[0], _argument(func, args, kwargs, "dim")):
                 args[0] = args[0].index_select(dim, self._order(args[0].shape[dim]))
-        elif name in _ALONG and args[0].dim():
+        elif name in _ALONG and args[0].dim() and "out" not in kwargs:
             dim, order = args[1], self._order(args[0].shape[args[1]])
             args[0] = args[0].index_select(dim, order)
             return func(*args, **kwargs).index_select(dim, order.argsort())
@@ -82,6 +82,11 @@ class Shuffled(TorchDispatchMode):  # type: ignore[no-untyped-call]
         order = torch.randperm(terms, generator=torch.Generator().manual_seed(terms))
         # A last term that stays the last may be added to the very same partial sum.
         return order.flip(0) if order[-1] == terms - 1 else order
+
+
+def _resolved(value: Any) -> Any:
+    """A tensor with its conjugation and its sign carried out: below this mode nobody would."""
+    return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 
 def _argument(func: Any, args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
