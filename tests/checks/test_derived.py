@@ -7,7 +7,7 @@ import torch
 
 from conformance.checks.contract import Context
 from conformance.checks.operators import CHECKS, Forward
-from conformance.checks.operators.derived import Call, Derived, case_name
+from conformance.checks.operators.derived import Call, Derived, case_name, is_in_range, keeps_size
 from conformance.device.profile import Profile
 from conformance.inputs.samples import Sample
 from conformance.selftest.inject import Hits, Injection
@@ -82,6 +82,12 @@ def twice(original, x, y, *, alpha=1):
     return original(x, y, alpha=2 * alpha)
 
 
+def as_if_it_had_dimensions(original, x, y):
+    """Promotes by the dtypes alone, where a tensor without dimensions gives way."""
+    result = original(x, y)
+    return result.to(torch.promote_types(x.dtype, y.dtype)) if isinstance(y, torch.Tensor) else result
+
+
 def of_the_next_number(original, x, number):
     return original(x, number + 1)
 
@@ -98,6 +104,7 @@ FAULTS = {
     ),
     "operators.errors": ("gather", "float32", {aten.gather.default: never_refuses}),
     "operators.overloads": ("sub", "float32", {aten.sub_.Tensor: twice}),
+    "operators.promotion": ("add", "bfloat16", {aten.add.Tensor: as_if_it_had_dimensions}),
     "operators.cases": ("eq", "float32", {aten.eq_.Scalar: of_the_next_number}),
     "operators.inplace": ("exp", "float32", {aten.exp_.default: over_the_whole_storage}),
     "operators.out": ("exp", "float32", {aten.exp.out: into_a_copy}),
@@ -192,6 +199,23 @@ def test_what_has_no_kernel_is_no_refusal(suite):
         raise NotImplementedError("no kernel")
 
     assert planned(suite, absent, Sample((X,), {})) == []
+
+
+def test_a_dimension_that_only_the_host_forgives_is_not_planned(suite):
+    """The host's roll of nothing returns at once, without a look at the dimension."""
+    nothing_moves = Sample((torch.ones(2, 0), 1, 16), {})
+    assert planned(suite, torch.roll, nothing_moves) == ["only/plain/function"]
+    assert planned(suite, torch.roll, nothing_moves, accepts=is_in_range) == []
+    assert planned(suite, torch.roll, Sample((X.reshape(2, 2), 1, 1), {}), accepts=is_in_range)
+
+
+def test_a_result_that_only_the_host_makes_room_for_is_not_planned(suite):
+    """In place nothing is broadcast; the host's addbmm_ resizes its input."""
+    batches = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    small, right = Sample((torch.ones(1), *batches), {}), Sample((torch.ones(3, 5), *batches), {})
+    assert planned(suite, torch.Tensor.addbmm_, small)
+    assert planned(suite, torch.Tensor.addbmm_, small, accepts=keeps_size) == []
+    assert planned(suite, torch.Tensor.addbmm_, right, accepts=keeps_size)
 
 
 def test_a_layout_that_the_host_does_not_take_is_left_out(suite):

@@ -147,6 +147,14 @@ def test_perturbations_move_by_one_rounding_either_way():
     assert conditioned.perturb(z, 0.5, 1e-38, torch.Generator()).dtype is torch.complex128
 
 
+def test_a_rounding_of_float64_moves_every_number():
+    """1 + 2^-53 is 1 in float64: moved by half a unit, most numbers would stay, and a right kernel be out of bounds."""
+    noise = conditioned.noise_of(torch.float64, stored=False)
+    values = 1 + torch.rand(1000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert bool((conditioned.perturb(values, noise.inputs, 0.0, torch.Generator().manual_seed(0)) != values).all())
+    assert conditioned.noise_of(torch.float32, stored=False).inputs == 2.0**-24
+
+
 def test_the_spread_grows_draw_by_draw_and_is_the_same_each_time():
     trial = trial_of("exp", GRID)
     found = list(trial.spreads(0))

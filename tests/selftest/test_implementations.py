@@ -77,6 +77,16 @@ def test_an_implementation_takes_its_dtypes_alone(suite):
     assert serve(job(suite, only), group("exp", "bfloat16"))["half"].run == 3
 
 
+def test_an_implementation_serves_its_checks_alone(suite):
+    only = Implementation("sizes", "", broken, 3, checks=("operators.sizes",))
+    assert serve(job(suite, only), EXP) == {}
+
+
+def test_what_is_refused_is_served_by_no_implementation(suite):
+    refused = Group("operators.errors", "gather", "float32", ("error-0000/plain/function-refused",))
+    assert serve(job(suite, BROKEN), refused)["broken"].run == 0
+
+
 def test_an_implementation_whose_time_is_over_is_left_out_and_nothing_expires(suite):
     slow = Implementation("slow", "", broken, 3, seconds=1.0)
     entry = Known(("slow",), ("exp",), (), "*", "no such message", "nothing")

@@ -7,6 +7,7 @@ from conformance.checks.operators.cases import case_dtypes, of_cases
 from conformance.checks.operators.derived import Derived
 from conformance.checks.operators.forward import ANY_DTYPE, SPECIAL, Forward
 from conformance.checks.operators.overloads import of_overloads
+from conformance.checks.operators.promotion import of_promotion, promoted_dtypes
 from conformance.checks.operators.run import Run
 
 __all__ = ["ANY_DTYPE", "CHECKS", "SPECIAL", "Forward", "Run"]
@@ -22,6 +23,7 @@ CHECKS: tuple[Forward | Derived, ...] = (
     Derived("operators.errors", calls.first_dtype, calls.of_errors),
     Derived("operators.strides", calls.first_dtype, calls.of_strides, refuses=False),
     Derived("operators.overloads", calls.first_dtype, of_overloads, refuses=False),
+    Derived("operators.promotion", promoted_dtypes, of_promotion),
     Derived("operators.cases", case_dtypes, of_cases, refuses=False, catalogued=False),
     Derived("operators.backward", calls.required_dtypes, calls.of_backward, refuses=False, observes=True),
     Derived("operators.backward-sizes", calls.first_dtype, calls.of_backward_sizes, refuses=False),

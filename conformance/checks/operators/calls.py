@@ -76,7 +76,8 @@ def of_sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
 
 def _sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[tuple[str, Resized]]:
     # Into one place twice: what an operator then leaves there is open. So indices must not become more.
-    fixed = torch.int64 if spec.family == "indexing" and dtype != "int64" else None
+    places = spec.family == "indexing" or spec.name.startswith("nn.functional.max_unpool")
+    fixed = torch.int64 if places and dtype != "int64" else None
     number = seed_of(spec.name, dtype, "sizes", planned_seed(spec.name, dtype, seed))
     takes_none = "operators.sizes/empty" not in spec.leaves_out
     for place, sized in enumerate(resized(_samples(spec, dtype, seed), spec.largest, fixed=fixed, seed=number)):

@@ -8,6 +8,8 @@ from torch._decomp import decomposition_table
 from torch._prims.context import TorchRefsMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conformance.selftest.implementations.bits import carried_out
+
 if TYPE_CHECKING:
     from conformance.selftest.inject import Hits
 
@@ -40,6 +42,7 @@ class Decompositions(TorchDispatchMode):  # type: ignore[no-untyped-call]
         definition = decomposition_table.get(func)
         if definition is None:
             return func(*args, **kwargs)
+        args, kwargs = carried_out(func, args, kwargs)
         with self:
             result = definition(*args, **kwargs)
         if result is NotImplemented:

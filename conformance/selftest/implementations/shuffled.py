@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conformance.selftest.implementations.bits import carried_out
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -50,7 +52,8 @@ class Shuffled(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = [value for value in args if isinstance(value, torch.Tensor)]
         if not tensors or any(tensor.layout is not torch.strided for tensor in tensors):
             return func(*args, **kwargs)
-        return self._call(func, [_resolved(value) for value in args], kwargs)
+        args, kwargs = carried_out(func, args, kwargs)
+        return self._call(func, list(args), kwargs)
 
     def _call(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = func.overloadpacket.__name__.removesuffix("_") if func.namespace == "aten" else ""
@@ -82,11 +85,6 @@ class Shuffled(TorchDispatchMode):  # type: ignore[no-untyped-call]
         order = torch.randperm(terms, generator=torch.Generator().manual_seed(terms))
         # A last term that stays the last may be added to the very same partial sum.
         return order.flip(0) if order[-1] == terms - 1 else order
-
-
-def _resolved(value: Any) -> Any:
-    """A tensor with its conjugation and its sign carried out: below this mode nobody would."""
-    return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 
 def _argument(func: Any, args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
