@@ -16,6 +16,7 @@ from conformance.device.resolve import distribution_version, resolve_profile
 from conformance.errors import EnvironmentFailure, UsageError
 from conformance.findings import find
 from conformance.report import Report, summarize
+from conformance.run import broken
 from conformance.run.journal import Journal
 from conformance.run.planning import plan_for
 from conformance.run.pool import Pool
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 class ConformOptions:
     """What a user may ask of a run.
 
-    `workers` 0 means one per core that this process may use, at most 8; `model` is `MODEL.py:build`.
+    `workers` 0 means one per core that this process may use, at most 8; `model` is `MODEL.py:build`. With `resume` the
+    run in `out` that broke off goes on.
     """
 
     device: str
@@ -52,6 +54,7 @@ class ConformOptions:
     suite: Path | None = None
     model: str | None = None
     smoke: bool = False
+    resume: bool = False
 
 
 class Watch(Protocol):
@@ -63,8 +66,9 @@ class Watch(Protocol):
 def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str], None]) -> Report:
     """Run, write the results into `options.out` and return the report; a Ctrl-C leaves a partial, unsignable one.
 
-    `note` is told of steps that take long. Raises UsageError for a selection that makes no sense and EnvironmentFailure
-    when there is no device to run on.
+    `note` is told of steps that take long. What broke off goes on where the options say so. Raises UsageError for
+    a selection that makes no sense, or another run than the one that goes on, and EnvironmentFailure when there is no
+    device to run on.
     """
     suite = load_suite(options.suite)
     profile = resolve_profile(
@@ -75,9 +79,20 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
         suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes,
         concerned=_concerned(options, plan, note) if options.model else None, smoke_only=options.smoke,
     )  # fmt: skip
-    prepare_folder(options.out)
+    run = broken.identity(options, suite, plan, profile, chosen)
+    recorded = broken.pick_up(options.out, run) if options.resume else None
+    if recorded is None:
+        if (options.out / results.JOURNAL_NAME).exists():
+            note(f"what the broken run in {options.out} had measured is given up: --resume would have gone on with it")
+        prepare_folder(options.out)
+    journal = Journal(options.out / results.JOURNAL_NAME, run, recorded)
     began = time.time()
-    supervisor, interrupted = _run(options, suite, profile, chosen, watch(suite, chosen, profile.simulated))
+    supervisor = Supervisor(
+        _pool(options, suite, profile), _limits(suite, profile), journal, watch(suite, chosen, profile.simulated),
+        options.workers or min(8, len(os.sched_getaffinity(0))),
+        rows=dict(recorded.rows) if recorded else {}, environment=recorded.environment if recorded else {},
+    )  # fmt: skip
+    interrupted = _run(supervisor, chosen)
     rows = join(chosen.groups, supervisor.rows, "the run was broken off" if interrupted else "no result came back")
     reached = [row for row in rows if not interrupted or row.case in supervisor.rows]
     report = summarize(
@@ -100,29 +115,29 @@ def _concerned(options: ConformOptions, plan: Plan, note: Callable[[str], None])
     return groups_of(asked, plan, note)
 
 
-def _run(
-    options: ConformOptions, suite: Suite, profile: Profile, chosen: Selection, listener: Listener
-) -> tuple[Supervisor, bool]:
-    scratch = Path(tempfile.mkdtemp(prefix="onboard-"))
+def _pool(options: ConformOptions, suite: Suite, profile: Profile) -> Pool:
     request = {
         "profile": asdict(profile), "import": options.import_module, "suite": str(suite.root), "seed": options.seed,
     }  # fmt: skip
-    journal = Journal(options.out / results.JOURNAL_NAME)
-    pool = Pool(scratch, request)
-    limits = Limits(suite.case_seconds * profile.timing, suite.first_call_seconds * profile.timing, suite.compiling)
-    workers = options.workers or min(8, len(os.sched_getaffinity(0)))
-    supervisor = Supervisor(pool, limits, journal, listener, workers)
-    interrupted = False
+    return Pool(Path(tempfile.mkdtemp(prefix="onboard-")), request)
+
+
+def _limits(suite: Suite, profile: Profile) -> Limits:
+    return Limits(suite.case_seconds * profile.timing, suite.first_call_seconds * profile.timing, suite.compiling)
+
+
+def _run(supervisor: Supervisor, chosen: Selection) -> bool:
+    """Run what is chosen; says whether it was broken off."""
     try:
-        pool.wait_ready()
+        supervisor.pool.wait_ready()
         supervisor.run(in_order(chosen.groups))
     except KeyboardInterrupt:
-        interrupted = True
+        return True
     finally:
-        pool.close()
-        journal.close()
-        shutil.rmtree(scratch, ignore_errors=True)
-    return supervisor, interrupted
+        supervisor.pool.close()
+        supervisor.journal.close()
+        shutil.rmtree(supervisor.pool.folder, ignore_errors=True)
+    return False
 
 
 def in_order(groups: tuple[Group, ...]) -> list[Group]:
@@ -171,11 +186,12 @@ def prepare_folder(out: Path) -> None:
 
 
 def save(out: Path, report: Report, rows: list[Row], environment: dict[str, Any]) -> None:
-    """Write results, environment and report; the journal goes once the results are on disk."""
+    """Write results, environment and report; of a complete run the journal goes once the results are on disk."""
     results.write_results(out / results.RESULTS_NAME, rows)
     (out / results.ENVIRONMENT_NAME).write_text(
         json.dumps(environment, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
     report = replace(report, out=str(out))
     (out / results.REPORT_NAME).write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
-    (out / results.JOURNAL_NAME).unlink(missing_ok=True)
+    if report.complete:
+        (out / results.JOURNAL_NAME).unlink(missing_ok=True)

@@ -75,7 +75,7 @@ class Pool:
     """Starts the fork server, and workers from it. `request` is what each worker is told on its start."""
 
     def __init__(self, folder: Path, request: dict[str, Any], registry: str = REGISTRY) -> None:
-        self._folder = folder
+        self.folder = folder
         self._request = {**request, "registry": registry}
         self._started = 0
         ours, theirs = socket.socketpair()
@@ -117,8 +117,8 @@ class Pool:
         number = self._started
         self._started += 1
         ours, theirs = socket.socketpair()
-        log = self._folder / f"worker-{number}.log"
-        slot_path = self._folder / f"worker-{number}.slot"
+        log = self.folder / f"worker-{number}.log"
+        slot_path = self.folder / f"worker-{number}.slot"
         slot = slots.Slot(slot_path)
         with log.open("wb") as file:
             request = {**self._request, "worker": number, "slot": str(slot_path)}

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.errors import EnvironmentFailure
-from conformance.results import Row, as_row, encode_row
+from conformance.results import Row, as_row
 from conformance.run import slot as slots
 from conformance.run import wire
 from conformance.run.pool import Pool, Worker, describe_exit
@@ -50,7 +50,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs groups on `count` workers; `rows` maps case ids to results, one for each case at the end."""
+    """Runs groups on `count` workers; `rows` maps case ids to results, one for each case at the end.
+
+    Rows that are there before it runs are those of an earlier run that broke off, with its `environment`: their cases
+    are not run again.
+    """
 
     pool: Pool
     limits: Limits
@@ -62,6 +66,7 @@ class Supervisor:
     _queue: deque[tuple[Group, set[int]]] = field(default_factory=deque)
     _workers: dict[int, Worker] = field(default_factory=dict)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    _spared: set[str] = field(default_factory=set)
     _failed_starts: int = 0
     _planned: int = 0
 
@@ -70,11 +75,17 @@ class Supervisor:
 
         On KeyboardInterrupt the rows so far stand; what is missing is the caller's to mark.
         """
-        self._queue = deque((group, set()) for group in groups)
-        self._planned = sum(len(group.names) for group, _ in self._queue)
+        todo = [(group, self._done(group)) for group in groups]
+        self._planned = sum(len(group.names) for group, _ in todo)
+        self._queue = deque((group, done) for group, done in todo if len(done) < len(group.names))
+        if self.environment:
+            self.listener.started(self._planned, self.environment)
+            for row in self.rows.values():
+                self.listener.row(row)
         self._selector.register(self.pool.socket, selectors.EVENT_READ, None)
         try:
-            self._spawn()
+            if self._queue:
+                self._spawn()
             while self._queue or any(w.group for w in self._workers.values()):
                 self._step()
         finally:
@@ -84,12 +95,16 @@ class Supervisor:
             self._selector.close()
             self.journal.sync()
 
+    def _done(self, group: Group) -> set[int]:
+        """The numbers of the cases that have a row already."""
+        return {number for number, case in enumerate(group.cases()) if case in self.rows}
+
     def _step(self) -> None:
         for key, _ in self._selector.select(TICK):
             worker: Worker | None = key.data
             if worker is None:
                 if not self.pool.receive(self._workers):
-                    raise EnvironmentFailure("the fork server has ended", hint="run again; `--debug` shows its log")
+                    raise EnvironmentFailure("the fork server has ended", hint="go on with --resume")
             else:
                 self._hear(worker)
         for worker in list(self._workers.values()):
@@ -138,7 +153,16 @@ class Supervisor:
         self._failed_starts = 0
         if not self.environment:
             self.environment = environment
+            self.journal.environment(environment)
             self.listener.started(self._planned, environment)
+        elif environment != self.environment:
+            other = sorted(name for name in {*environment, *self.environment}
+                           if environment.get(name) != self.environment.get(name))  # fmt: skip
+            raise EnvironmentFailure(
+                f"a worker has another {other[0]} than the run began with: {environment.get(other[0])!r} in place of "
+                f"{self.environment.get(other[0])!r}",
+                hint="one run is of one machine and one version of everything: measure again without --resume",
+            )
 
     def _start_failed(self, problem: str, trace: str) -> None:
         self._failed_starts += 1
@@ -154,13 +178,17 @@ class Supervisor:
         worker.group, worker.done = group, done
         task = {
             "check": group.check, "operator": group.operator, "dtype": group.dtype,
-            "names": group.names, "done": sorted(done),
+            "names": group.names, "done": sorted(done), "scripted": self._scripted(group, done),
         }  # fmt: skip
         try:
             wire.send(worker.channel, task)
         except OSError:  # it died between two groups: its end is about to be reported
             worker.group = None
             self._queue.appendleft((group, done))
+
+    def _scripted(self, group: Group, done: set[int]) -> list[int]:
+        """The done cases that have a reproducer: only a smaller one gets another."""
+        return sorted(n for n in done if self.rows[f"{group.id}/{group.names[n]}"].repro is not None)
 
     def _next(self) -> tuple[Group, set[int]]:
         """The first group in the queue; while a compiler is at work elsewhere, the first that needs none.
@@ -190,7 +218,7 @@ class Supervisor:
 
     def _keep(self, row: Row) -> None:
         self.rows[row.case] = row
-        self.journal.append(encode_row(row))
+        self.journal.append(row)
         self.listener.row(row)
 
     def _finish(self, worker: Worker, done: set[int], problem: str, *, outcome: str = "missing") -> None:
@@ -222,6 +250,17 @@ class Supervisor:
         elif seconds > limit + STACK_DUMP_SECONDS:
             worker.kill(signal.SIGKILL)
 
+    def _is_spared(self, worker: Worker, group: Group, number: int) -> bool:
+        """Whether a case gets a second worker: its first was killed from outside, which need not be its fault.
+
+        The kernel kills what takes too much memory, and takes the largest process: the second time it is the case's.
+        """
+        case = f"{group.id}/{group.names[number]}"
+        if worker.exit_code != -signal.SIGKILL or worker.killed_for is not None or case in self._spared:
+            return False
+        self._spared.add(case)
+        return True
+
     def _compiles(self, group: Group | None) -> bool:
         return group is not None and any(fnmatchcase(group.check, glob) for glob in self.limits.compiling)
 
@@ -235,6 +274,8 @@ class Supervisor:
         elif worker.group is not None:
             group = worker.group
             number = _blamed(worker, group)
+            if number is not None and self._is_spared(worker, group, number):
+                number = None
             if number is not None and number not in worker.done:
                 outcome = "timeout" if worker.killed_for else "crash"
                 message = worker.killed_for or how

@@ -15,7 +15,9 @@ _SELECTION = "Selection"
 
 def conform(
     *,
-    device: Annotated[str, typer.Option(metavar="NAME", help="A profile or a torch device: trn, cuda, cpu.")],
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A profile or a torch device: trn, cuda, cpu.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the results here. Default: onboard-results/NAME.")
     ] = None,
@@ -53,18 +55,24 @@ def conform(
     import_: Annotated[
         str | None, typer.Option("--import", metavar="MODULE", help="Import this for a backend without entry point.")
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Go on with the run in this folder that broke off, with the options it had."),
+    ] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="Sign the report with this key.")] = None,
     passphrase_file: PassphraseFile = None,
     json: Json = False,
 ) -> None:
     """Measure a device against the suite: what is native, what falls back, what is wrong and by how much."""
+    from conformance.errors import UsageError
     from conformance.run.api import ConformOptions
+    from conformance.run.broken import options_of
     from onboard.cli.measure import default_folder, measure
     from onboard.cli.options import words
 
-    options = ConformOptions(
-        device=device,
-        out=out or default_folder(device),
+    asked = ConformOptions(
+        device=device or "",
+        out=out or default_folder(device or ""),
         levels=tuple(level or ()),
         checks=checks,
         ops=ops,
@@ -76,6 +84,15 @@ def conform(
         profile=profile,
         import_module=import_,
     )
+    if resume is not None:
+        blank = ConformOptions(device="", out=asked.out, workers=asked.workers)
+        if asked != blank or out is not None:
+            raise UsageError("--resume goes on with the options that the run had", hint="only --workers can be another")
+        options = options_of(resume, blank)
+    elif device is None:
+        raise UsageError("name the device with --device", hint="`onboard devices` lists those that are known")
+    else:
+        options = asked
     secret = None if key is None else _load(key, passphrase_file)
     raise typer.Exit(measure(options, secret, as_json=json))
 

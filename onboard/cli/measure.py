@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -55,8 +56,9 @@ def measure(options: ConformOptions, key: SigningKey | None, *, as_json: bool) -
     else:
         console.print_lines(report_lines(report))
         console.out(f"summary: {options.out / SUMMARY_NAME}")
-    if key is not None and not report.complete:
-        console.report_error("the run was interrupted, so it was not signed", "run it again to the end")
+    if not report.complete:
+        said = "the run was interrupted" + (", so it was not signed" if key is not None else "")
+        console.report_error(said, f"go on with: onboard conform --resume {shlex.quote(str(options.out))}")
     return _exit_code(report)
 
 

@@ -33,7 +33,7 @@ def run_script(tmp_path, monkeypatch):
     here = str(Path(__file__).parent)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, *filter(None, sys.path)]))
 
-    def run(*scripts, workers=2, case_seconds=1.0, listener=None, compiling=(), first_call_seconds=1.0):
+    def run(*scripts, workers=2, case_seconds=1.0, listener=None, compiling=(), first_call_seconds=1.0, **known):
         groups = [_group(script) for script in scripts]
         request = {
             "profile": asdict(default_profile("cpu")),
@@ -42,9 +42,9 @@ def run_script(tmp_path, monkeypatch):
             "seed": 0,
         }
         pool = Pool(tmp_path, request, registry="misbehaving")
-        journal = Journal(tmp_path / "journal.jsonl")
+        journal = Journal(tmp_path / "journal.jsonl", {})
         supervisor = Supervisor(
-            pool, Limits(case_seconds, first_call_seconds, compiling), journal, listener or Silent(), workers
+            pool, Limits(case_seconds, first_call_seconds, compiling), journal, listener or Silent(), workers, **known
         )
         try:
             pool.wait_ready()

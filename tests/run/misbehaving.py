@@ -39,6 +39,22 @@ def deaf_loop():
         time.sleep(1)
 
 
+def wrong():
+    return Judgement("wrong", error=1.0, bound=0.0, rung="exact")
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_once():
+    """Killed from outside the first time that it runs, as by a kernel that is out of memory."""
+    if not ONCE.exists():
+        ONCE.touch()
+        killed()
+    return ok()
+
+
 def nap():
     time.sleep(3)
     return ok()
@@ -73,6 +89,7 @@ def alone():
     return ok()
 
 
+ONCE = Path(tempfile.gettempdir()) / "once"
 LOCK = Path(tempfile.gettempdir()) / "alone"
 
 ACTS = {
@@ -84,6 +101,10 @@ ACTS = {
     "leave": leave,
     "sys-exit": sys_exit,
     "deaf-loop": deaf_loop,
+    "killed": killed,
+    "killed-once": killed_once,
+    "wrong": wrong,
+    "wrong-small": wrong,
     "nap": nap,
     "flood": flood,
     "long-error": long_error,
@@ -103,7 +124,8 @@ class Acts:
             if act == "abort-preparing":
                 os.abort()
             if act != "absent-case":
-                yield Case(f"case-{number:04}", None, None, 1, ACTS[act], lambda: "import torch\n")
+                size = 5 if act == "wrong" else 1
+                yield Case(f"case-{number:04}", None, None, size, ACTS[act], lambda: "import torch\n")
             if act == "ok-then-abort":
                 os.abort()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from conformance.errors import EnvironmentFailure
+from conformance.run.journal import read_journal
 
 
 def outcomes(supervisor):
@@ -87,8 +90,9 @@ def test_many_faults_over_many_groups_lose_nothing(run_script):
 
 def test_the_journal_holds_every_row(run_script, tmp_path):
     supervisor = run_script("ok,segfault,ok")
-    lines = (tmp_path / "journal.jsonl").read_text().splitlines()
-    assert {json.loads(line)["case"] for line in lines} == set(supervisor.rows)
+    recorded = read_journal(tmp_path / "journal.jsonl")
+    assert recorded.rows == supervisor.rows
+    assert recorded.environment == supervisor.environment
 
 
 def test_an_interrupt_keeps_the_rows_and_leaves_no_process(run_script, tmp_path):
@@ -108,11 +112,65 @@ def test_an_interrupt_keeps_the_rows_and_leaves_no_process(run_script, tmp_path)
     listener = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         run_script("ok,ok,ok,ok,deaf-loop", listener=listener)
-    assert len((tmp_path / "journal.jsonl").read_text().splitlines()) >= 3
+    assert len(read_journal(tmp_path / "journal.jsonl").rows) >= 3
     deadline = time.monotonic() + 5
     while _orphans(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _orphans(tmp_path)
+
+
+def test_a_worker_that_was_killed_from_outside_costs_no_case(run_script, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert outcomes(run_script("ok,killed-once,ok")) == ["pass", "pass", "pass"]
+
+
+def test_a_case_that_gets_its_worker_killed_each_time_is_a_crash(run_script):
+    supervisor = run_script("ok,killed,ok")
+    assert outcomes(supervisor) == ["pass", "crash", "pass"]
+    assert "SIGKILL" in only(supervisor, "crash").message
+
+
+def without_times(rows):
+    return {case: replace(row, seconds=0.0) for case, row in rows.items()}
+
+
+@pytest.mark.parametrize("ended", [1, 4, 7])
+def test_a_run_that_broke_off_goes_on_to_the_same_end(run_script, ended):
+    """With the same reproducers too: of the failing cases of a group, each smaller than those before has one."""
+    scripts = ["ok,wrong,segfault,ok,wrong-small", "ok,sys-exit,ok"]
+    whole = run_script(*scripts)
+    assert sum(row.repro is not None for row in whole.rows.values()) >= 2
+    before = dict(sorted(whole.rows.items())[:ended])
+
+    class Counting:
+        def __init__(self):
+            self.rows = []
+
+        def started(self, planned, environment):
+            assert planned == 8
+
+        def row(self, row):
+            self.rows.append(row.case)
+
+        def tick(self, running): ...
+
+    listener = Counting()
+    again = run_script(*scripts, rows=before, environment=whole.environment, listener=listener)
+    assert without_times(again.rows) == without_times(whole.rows)
+    assert sorted(listener.rows) == sorted(whole.rows)
+
+
+def test_a_run_with_nothing_left_starts_no_worker(run_script):
+    whole = run_script("ok,ok")
+    again = run_script("ok,ok", rows=dict(whole.rows), environment=whole.environment)
+    assert again.rows == whole.rows
+
+
+def test_a_run_does_not_go_on_in_another_environment(run_script):
+    whole = run_script("ok,ok")
+    rows = dict(sorted(whole.rows.items())[:1])
+    with pytest.raises(EnvironmentFailure, match="another torch than the run began with"):
+        run_script("ok,ok", rows=rows, environment={**whole.environment, "torch": "1.0"})
 
 
 def _orphans(folder):
