@@ -68,6 +68,7 @@ class Report:
     seconds: float
     seed: int
     out: str
+    shard: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """The JSON document of the contract."""
@@ -109,6 +110,7 @@ class Report:
             "seconds": round(self.seconds, 2),
             "seed": self.seed,
             "out": self.out,
+            "shard": self.shard,
         }  # fmt: skip
 
 
@@ -126,6 +128,7 @@ def summarize(
     complete: bool,
     out: Path,
     backend: tuple[str, str] | None,
+    shard: dict[str, Any] | None = None,
 ) -> Report:
     """Derive the report from the rows; nothing in it is measured anew. `began` is Unix time, `seconds` wall time."""
     levels = judge_levels(suite, plan, rows, (*selection.judged, *selection.previewed), complete=complete)
@@ -162,6 +165,7 @@ def summarize(
         seconds=seconds,
         seed=int(environment.get("seed", 0)),
         out=str(out),
+        shard=shard,
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: From best to worst; a verdict over several things is the worst of theirs.
 VERDICTS = ("pass", "incomplete", "fail")
+#: Every outcome from best to worst: of a case that was run more than once the worst counts.
+WORST_OUTCOMES = ("pass", "waived", "unsupported", "unjudged", "missing", "flaky", "timeout", "crash", "error", "wrong")
 _WORST_EXECUTION = ("native", "composite", "fallback", "absent")
 
 

@@ -22,6 +22,7 @@ from conformance.run.planning import plan_for
 from conformance.run.pool import Pool
 from conformance.run.supervisor import Limits, Listener, Supervisor
 from conformance.spec.select import Selection, select
+from conformance.spec.shards import Shard, part
 from conformance.spec.suite import load_suite
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ConformOptions:
     """What a user may ask of a run.
 
     `workers` 0 means one per core that this process may use, at most 8; `model` is `MODEL.py:build`. With `resume` the
-    run in `out` that broke off goes on.
+    run in `out` that broke off goes on. A `shard` is a part of the run for one of several machines.
     """
 
     device: str
@@ -55,6 +56,7 @@ class ConformOptions:
     model: str | None = None
     smoke: bool = False
     resume: bool = False
+    shard: Shard | None = None
 
 
 class Watch(Protocol):
@@ -79,6 +81,8 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
         suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes,
         concerned=_concerned(options, plan, note) if options.model else None, smoke_only=options.smoke,
     )  # fmt: skip
+    if options.shard is not None:
+        chosen = replace(chosen, groups=part(chosen.groups, options.shard), narrowed=True)
     run = broken.identity(options, suite, plan, profile, chosen)
     recorded = broken.pick_up(options.out, run) if options.resume else None
     if recorded is None:
@@ -98,10 +102,21 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     report = summarize(
         suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(reached),
         environment=supervisor.environment, began=began, seconds=time.time() - began, complete=not interrupted,
-        out=options.out, backend=distribution_version(profile),
+        out=options.out, backend=distribution_version(profile), shard=_shard(options),
     )  # fmt: skip
     save(options.out, report, rows, supervisor.environment)
     return report
+
+
+def _shard(options: ConformOptions) -> dict[str, Any] | None:
+    """What a shard says of itself in the report: which it is, and of what."""
+    if options.shard is None:
+        return None
+    selected = {
+        "levels": list(options.levels), "checks": options.checks, "ops": options.ops, "dtypes": list(options.dtypes),
+        "smoke": options.smoke,
+    }  # fmt: skip
+    return {"index": options.shard.index, "of": options.shard.of, "selected": selected}
 
 
 def _concerned(options: ConformOptions, plan: Plan, note: Callable[[str], None]) -> frozenset[tuple[str, str]]:

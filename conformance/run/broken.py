@@ -11,6 +11,7 @@ from conformance.device.resolve import distribution_version
 from conformance.errors import UsageError
 from conformance.results import JOURNAL_NAME
 from conformance.run.journal import Recorded, read_journal
+from conformance.spec.shards import Shard, shard_of
 
 if TYPE_CHECKING:
     from conformance.device.profile import Profile
@@ -48,6 +49,8 @@ def _plain(name: str, value: Any) -> Any:
     """An option as JSON gives it back: paths whole, as the next run may be started elsewhere."""
     if name in _PATHS and value is not None:
         return str(Path(value).absolute())
+    if isinstance(value, Shard):
+        return str(value)
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -59,8 +62,16 @@ def options_of(folder: Path, blank: ConformOptions) -> ConformOptions:
     for name, value in given.items():
         if name not in known:
             raise UsageError(f"{folder}: the run was begun by another version of onboard (it has the option {name!r})")
-        found[name] = Path(value) if name in _PATHS and value else tuple(value) if isinstance(value, list) else value
+        found[name] = _given(name, value)
     return replace(blank, **found, out=folder, resume=True)
+
+
+def _given(name: str, value: Any) -> Any:
+    if name == "shard" and value is not None:
+        return shard_of(value)
+    if name in _PATHS and value is not None:
+        return Path(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def pick_up(folder: Path, run: dict[str, Any]) -> Recorded:

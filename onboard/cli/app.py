@@ -10,7 +10,7 @@ import typer
 
 from conformance.errors import OnboardError
 from onboard import __version__, console
-from onboard.cli import conform, devices, doctor, key, needs, new_backend, repro, self_test, spec, verify
+from onboard.cli import conform, devices, doctor, key, merge, needs, new_backend, repro, self_test, spec, verify
 from onboard.cli.options import ATTEST, BUILD, LOOK, MEASURE
 
 #: What Typer raises for a line it can't parse. Typer exports no name for the base class in every version supported.
@@ -61,6 +61,7 @@ def _root(
 
 app.command("new-backend", rich_help_panel=BUILD)(new_backend.new_backend)
 app.command("conform", rich_help_panel=MEASURE)(conform.conform)
+app.command("merge", rich_help_panel=MEASURE)(merge.merge)
 app.command("needs", rich_help_panel=MEASURE)(needs.needs)
 app.command("repro", rich_help_panel=MEASURE)(repro.repro)
 app.command("self-test", rich_help_panel=MEASURE)(self_test.self_test)

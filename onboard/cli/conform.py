@@ -45,6 +45,14 @@ def conform(
             metavar="MODEL.py:build", help="Only what this model calls, see onboard needs", rich_help_panel=_SELECTION
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Only this part of N, for one of N machines; auto in a Slurm array or an indexed Job.",
+            rich_help_panel=_SELECTION,
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=512, help="Default: one per processor, at most 8.")
     ] = None,
@@ -67,6 +75,7 @@ def conform(
     from conformance.errors import UsageError
     from conformance.run.api import ConformOptions
     from conformance.run.broken import options_of
+    from conformance.spec.shards import shard_of
     from onboard.cli.measure import default_folder, measure
     from onboard.cli.options import words
 
@@ -83,7 +92,12 @@ def conform(
         seed=seed,
         profile=profile,
         import_module=import_,
+        shard=None if shard is None else shard_of(shard),
     )
+    if shard is not None and model is not None:
+        raise UsageError("--shard and --model do not go together", hint="what a model calls is one machine's work")
+    if shard is not None and key is not None:
+        raise UsageError("a shard is not signed", hint="onboard merge signs what all shards amount to")
     if resume is not None:
         blank = ConformOptions(device="", out=asked.out, workers=asked.workers)
         if asked != blank or out is not None:
@@ -93,11 +107,11 @@ def conform(
         raise UsageError("name the device with --device", hint="`onboard devices` lists those that are known")
     else:
         options = asked
-    secret = None if key is None else _load(key, passphrase_file)
+    secret = None if key is None else load_signing_key(key, passphrase_file)
     raise typer.Exit(measure(options, secret, as_json=json))
 
 
-def _load(key: Path, passphrase_file: Path | None) -> "SigningKey":
+def load_signing_key(key: Path, passphrase_file: Path | None) -> "SigningKey":
     """Unlock the key before the run: a wrong passphrase must not cost a measurement."""
     from onboard.attest.keys import load_key
     from onboard.cli.options import passphrase

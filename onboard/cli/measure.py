@@ -45,20 +45,25 @@ def measure(options: ConformOptions, key: SigningKey | None, *, as_json: bool) -
     finally:
         if progress is not None:
             progress.close()
-    _write_page(options.out, report)
+    return conclude(report, options.out, key, as_json=as_json)
+
+
+def conclude(report: Report, out: Path, key: SigningKey | None, *, as_json: bool) -> int:
+    """Show a report, write its page, sign it where a key is given; returns the exit code."""
+    _write_page(out, report)
     if key is not None and report.complete:
         from onboard.attest.sign import sign_run
 
-        signed = sign_run(options.out, key)
+        signed = sign_run(out, key)
         console.say(f"signed {signed.path}, report {signed.report}")
     if as_json:
         console.write_json(report.document())
     else:
         console.print_lines(report_lines(report))
-        console.out(f"summary: {options.out / SUMMARY_NAME}")
+        console.out(f"summary: {out / SUMMARY_NAME}")
     if not report.complete:
         said = "the run was interrupted" + (", so it was not signed" if key is not None else "")
-        console.report_error(said, f"go on with: onboard conform --resume {shlex.quote(str(options.out))}")
+        console.report_error(said, f"go on with: onboard conform --resume {shlex.quote(str(out))}")
     return _exit_code(report)
 
 

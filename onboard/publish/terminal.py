@@ -116,9 +116,17 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else shown
 
 
+def _cut(report: Report) -> str:
+    if report.shard is not None:
+        return (
+            f"no level is judged: shard {report.shard['index']} of {report.shard['of']}; onboard merge judges them all"
+        )
+    return "no level is judged: --smoke, --checks, --ops, --dtypes or --model narrowed the plan"
+
+
 def _levels(report: Report) -> Iterator[Line]:
     if report.narrowed:
-        yield Line("no level is judged: --smoke, --checks, --ops, --dtypes or --model narrowed the plan")
+        yield Line(_cut(report))
         return
     for name, level in report.levels.items():
         kind = "level" if name in report.judged else "next "
