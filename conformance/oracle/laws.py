@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 ALPHA = 1e-6
 #: sqrt(n) times the largest distance of the empirical from the expected distribution function (Kolmogorov's limit).
 KOLMOGOROV = math.sqrt(-math.log(ALPHA / 2) / 2)
-#: Up to this expectation a count is not taken for a normal variable.
+#: Up to this expectation a count is not taken for a normal variable, where its chance is at most a quarter: then its
+#: variance is at least so much of its expectation. Nearer to a half the binomial law is nearly symmetric.
 SELDOM = 100.0
+SMALL_CHANCE = 0.75
 #: For a standardised sum, with room for up to a hundred of them in one test: 6 sigma is 2e-9 for one.
 SIGMAS = 6.0
 
@@ -53,15 +55,16 @@ def frequencies(counts: torch.Tensor, expected: torch.Tensor) -> Measure:
 def deviations(counts: torch.Tensor, expected: torch.Tensor, variance: torch.Tensor) -> torch.Tensor:
     """Each count less its expectation, in standard deviations of a normal variable that is as seldom so far out.
 
-    What is expected seldom is Poisson's: no sum of independent draws of 0 and 1 is more often at or beyond a count that
-    is one or more away from its expectation (Anderson and Samuels, Proc. Fifth Berkeley Symposium 1, 1967).
+    What is expected seldom, of a small chance, is Poisson's: no sum of independent draws of 0 and 1 is more often at or
+    beyond a count that is one or more away from its expectation (Anderson and Samuels, Proc. Fifth Berkeley Symposium
+    1, 1967).
     """
     normal = (counts - expected).abs() / variance.sqrt().clamp(min=1e-300)
     above = torch.special.gammainc(counts.clamp(min=1.0), expected)  # P(at least so many)
     below = torch.special.gammaincc(counts + 1, expected)  # P(at most so many)
     tail = torch.where(counts > expected, above, below).clamp(1e-300, 0.5)
     seldom = torch.where((counts - expected).abs() < 1, 0.0, -torch.special.ndtri(tail))
-    return torch.where(expected < SELDOM, seldom, normal)
+    return torch.where((expected < SELDOM) & (variance >= SMALL_CHANCE * expected), seldom, normal)
 
 
 def _statistic(value: float, critical: float, problem: str) -> Measure:

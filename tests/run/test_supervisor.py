@@ -138,7 +138,7 @@ def comparable(rows):
 def test_a_run_that_broke_off_goes_on_to_the_same_end(run_script):
     """With the same reproducers too: of the failing cases of a group, each smaller than those before has one."""
     scripts = ["ok,wrong,segfault,ok,wrong-small", "ok,sys-exit,ok"]
-    whole = run_script(*scripts)
+    whole = run_script(*scripts, case_seconds=20)
     assert sum(row.repro is not None for row in whole.rows.values()) >= 2
 
     class Counting:
@@ -155,7 +155,7 @@ def test_a_run_that_broke_off_goes_on_to_the_same_end(run_script):
 
     for ended in (1, 4, 7):
         listener, before = Counting(), dict(sorted(whole.rows.items())[:ended])
-        again = run_script(*scripts, rows=before, environment=whole.environment, listener=listener)
+        again = run_script(*scripts, case_seconds=20, rows=before, environment=whole.environment, listener=listener)
         assert comparable(again.rows) == comparable(whole.rows)
         assert sorted(listener.rows) == sorted(whole.rows)
 
