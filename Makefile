@@ -35,6 +35,7 @@ freeze: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/harness.py
+	$(BIN)/python benchmarks/shards.py
 
 clean:
 	rm -rf $(VENV) demo build dist

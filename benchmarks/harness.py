@@ -118,7 +118,8 @@ def first_result() -> float:
         began = time.perf_counter()
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         journal = out / "journal.jsonl"
-        while not (journal.exists() and journal.stat().st_size):
+        # The first record is the run's own, the second its environment.
+        while not (journal.exists() and journal.read_bytes().count(b"\n") > 2):
             if running.poll() is not None:
                 raise SystemExit("the run ended without a result")
             time.sleep(0.01)

@@ -207,7 +207,9 @@ def _next(rows: Sequence[Row], findings: Sequence[Finding], verdict: str, select
     if any(how == "fallback" for how in executions(rows).values()):
         return "give the operators that fall back a native kernel"
     if selection.narrowed:
-        return "run without --smoke, --ops, --checks, --dtypes and --model: a part of the plan holds no level"
+        return (
+            "run the whole plan, without --smoke, --ops, --checks, --dtypes and the like: a part of it holds no level"
+        )
     if verdict == "incomplete":
         return "what keeps the level open stands beside it; the suite, not the device, has to move first"
     return f"certify it: sign with --key FILE (onboard key new makes one), then onboard verify {out} --trust FILE"

@@ -6,6 +6,7 @@ limit of the grid ends.
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -183,6 +184,9 @@ def _resize(sample: Sample, old: int, new: int, seed: int) -> Sample:
         flat = value.resolve_conj().reshape(-1)
         if flat.numel() == 0:
             return value.new_empty(shape)
+        distinct = torch.unique(flat) if flat.dtype is torch.int64 else flat[:0]
+        if math.prod(shape) <= distinct.numel():  # indices that are written to must not meet
+            return distinct[torch.randperm(distinct.numel(), generator=random)[: math.prod(shape)]].reshape(shape)
         places = torch.randint(0, flat.numel(), shape, generator=random)
         return flat[places] if flat.dtype.itemsize > 1 else flat.view(torch.uint8)[places].view(flat.dtype)
 

@@ -39,7 +39,8 @@ class ConformOptions:
     """What a user may ask of a run.
 
     `workers` 0 means one per core that this process may use, at most 8; `model` is `MODEL.py:build`. With `resume` the
-    run in `out` that broke off goes on. A `shard` is a part of the run for one of several machines.
+    run in `out` that broke off goes on. A `shard` is a part of the run for one of several machines; `only` are
+    the cases to run, by id; `repeat` is how often each is run.
     """
 
     device: str
@@ -57,6 +58,8 @@ class ConformOptions:
     smoke: bool = False
     resume: bool = False
     shard: Shard | None = None
+    only: tuple[str, ...] | None = None
+    repeat: int = 1
 
 
 class Watch(Protocol):
@@ -80,6 +83,7 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     chosen = select(
         suite, plan, profile, levels=options.levels, checks=options.checks, ops=options.ops, dtypes=options.dtypes,
         concerned=_concerned(options, plan, note) if options.model else None, smoke_only=options.smoke,
+        only=None if options.only is None else frozenset(options.only),
     )  # fmt: skip
     if options.shard is not None:
         chosen = replace(chosen, groups=part(chosen.groups, options.shard), narrowed=True)
@@ -95,6 +99,7 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
         _pool(options, suite, profile), _limits(suite, profile), journal, watch(suite, chosen, profile.simulated),
         options.workers or min(8, len(os.sched_getaffinity(0))),
         rows=dict(recorded.rows) if recorded else {}, environment=recorded.environment if recorded else {},
+        repeat=options.repeat,
     )  # fmt: skip
     interrupted = _run(supervisor, chosen)
     rows = join(chosen.groups, supervisor.rows, "the run was broken off" if interrupted else "no result came back")
@@ -163,6 +168,20 @@ def in_order(groups: tuple[Group, ...]) -> list[Group]:
         return {"runtime": 0, "compile": 1}.get(kind, 2), -len(group.names), group.id
 
     return sorted(groups, key=key)
+
+
+def failed_cases(folder: Path) -> tuple[str, ...]:
+    """The cases that failed in the run of a folder; raises UsageError where there is none, or none failed."""
+    path = folder / results.RESULTS_NAME
+    try:
+        failed = tuple(row.case for row in results.read_results(path) if row.outcome in results.FAILING)
+    except FileNotFoundError:
+        raise UsageError(f"{folder} holds no results", hint="name the folder of the run with --out") from None
+    except (OSError, EOFError, ValueError) as error:
+        raise UsageError(f"{path} is damaged: {error}") from None
+    if not failed:
+        raise UsageError(f"nothing failed in {folder}")
+    return failed
 
 
 def join(groups: tuple[Group, ...], rows: dict[str, Row], why: str) -> list[Row]:

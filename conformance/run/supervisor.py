@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import selectors
 import signal
 from collections import deque
@@ -53,7 +54,8 @@ class Supervisor:
     """Runs groups on `count` workers; `rows` maps case ids to results, one for each case at the end.
 
     Rows that are there before it runs are those of an earlier run that broke off, with its `environment`: their cases
-    are not run again.
+    are not run again. With `repeat` every case is run so often, the groups in another order each time: what does not
+    end alike is `flaky`.
     """
 
     pool: Pool
@@ -63,6 +65,8 @@ class Supervisor:
     count: int
     rows: dict[str, Row] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
+    repeat: int = 1
+    _turn: int = 1
     _queue: deque[tuple[Group, set[int]]] = field(default_factory=deque)
     _workers: dict[int, Worker] = field(default_factory=dict)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
@@ -84,16 +88,25 @@ class Supervisor:
                 self.listener.row(row)
         self._selector.register(self.pool.socket, selectors.EVENT_READ, None)
         try:
-            if self._queue:
-                self._spawn()
-            while self._queue or any(w.group for w in self._workers.values()):
-                self._step()
+            self._work()
+            for turn in range(2, self.repeat + 1):
+                self._turn = turn
+                mixed = random.Random(turn).sample(todo, len(todo))  # noqa: S311 - no secret
+                self._queue = deque((group, set()) for group, _ in mixed)
+                self._work()
         finally:
             for worker in list(self._workers.values()):
                 worker.kill(signal.SIGKILL)
                 self._forget(worker)
             self._selector.close()
             self.journal.sync()
+
+    def _work(self) -> None:
+        """Run what is in the queue, to its end."""
+        if self._queue and not self._workers:
+            self._spawn()
+        while self._queue or any(w.group for w in self._workers.values()):
+            self._step()
 
     def _done(self, group: Group) -> set[int]:
         """The numbers of the cases that have a row already."""
@@ -217,6 +230,16 @@ class Supervisor:
             self._keep(row)
 
     def _keep(self, row: Row) -> None:
+        if self._turn > 1:
+            before = self.rows[row.case]
+            if before.outcome in (row.outcome, "flaky"):
+                return
+            said = f"{before.outcome} at first, {row.outcome} in turn {self._turn} of {self.repeat}"
+            problem = next((one.message for one in (row, before) if one.message), "")
+            flaky = replace(before, outcome="flaky", error=None, bound=None, rung=None, message=f"{said}: {problem}")
+            self.rows[row.case] = flaky
+            self.journal.append(flaky)
+            return
         self.rows[row.case] = row
         self.journal.append(row)
         self.listener.row(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -46,17 +46,18 @@ def select(
     dtypes: tuple[str, ...] = (),
     concerned: frozenset[tuple[str, str]] | None = None,
     smoke_only: bool = False,
+    only: frozenset[str] | None = None,
 ) -> Selection:
     """Choose the groups; an unknown word or a selection of nothing is a UsageError.
 
     `concerned` are operators with a dtype: of the checks of operators, only these groups, and nothing of other checks.
-    `smoke_only` leaves of what is chosen a case of each kind.
+    `smoke_only` leaves of what is chosen a case of each kind; `only` leaves of the plan these cases.
     """
     require_known("level", list(levels), list(suite.levels))
     require_known("level in the profile", list(profile.levels), list(suite.levels))
     judged = with_prerequisites(suite, levels or profile.levels or tuple(suite.levels)[:1])
     previewed = () if levels else next_levels(suite, judged)
-    narrowed = bool(checks or ops or dtypes or concerned is not None or smoke_only)
+    narrowed = bool(checks or ops or dtypes or concerned is not None or smoke_only or only is not None)
     # Globs without --level search the whole plan: whoever names an operator wants it run, whatever its level.
     wanted = tuple(suite.levels) if narrowed and not levels else judged + previewed
     groups = plan.groups if narrowed and not levels else shown_groups(suite, plan, judged, wanted)
@@ -74,10 +75,13 @@ def select(
     if smoke_only:
         held = set(required_groups(suite, plan, tuple(suite.levels)))
         groups = smoke(suite, [group for group in groups if group in held])
+    if only is not None:
+        groups = _left(groups, only)
     if not groups:
         raise UsageError(
             "the selection selects nothing",
-            hint="each of --level, --checks, --ops, --dtypes, --model matches something, but nothing matches them all",
+            hint="each of --level, --checks, --ops, --dtypes, --model, --last-failed matches something, but nothing "
+            "matches them all",
         )
     return Selection(groups, judged, previewed, narrowed)
 
@@ -129,6 +133,12 @@ def covers(suite: Suite, level: Level, group: Group, *, native: bool = False) ->
         for requirement in level.requirements
         if requirement.native or not native
     )
+
+
+def _left(groups: Sequence[Group], only: frozenset[str]) -> tuple[Group, ...]:
+    """The groups with those of their cases that are wanted, in their order."""
+    cut = (replace(g, names=tuple(name for name in g.names if f"{g.id}/{name}" in only)) for g in groups)
+    return tuple(group for group in cut if group.names)
 
 
 def _matching(kind: str, glob: str, names: set[str]) -> set[str]:

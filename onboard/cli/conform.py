@@ -1,5 +1,6 @@
 """`onboard conform`: measure a device."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +40,10 @@ def conform(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Only a case of each kind: seconds.", rich_help_panel=_SELECTION)
     ] = False,
+    last_failed: Annotated[
+        bool,
+        typer.Option("--last-failed", help="Only what failed in the run in --out.", rich_help_panel=_SELECTION),
+    ] = False,
     model: Annotated[
         str | None,
         typer.Option(
@@ -56,6 +61,9 @@ def conform(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=512, help="Default: one per processor, at most 8.")
     ] = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="Run every case so often; what differs is flaky.")
+    ] = 1,
     seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the inputs.")] = 0,
     profile: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Read the device profile from this file.")
@@ -73,7 +81,7 @@ def conform(
 ) -> None:
     """Measure a device against the suite: what is native, what falls back, what is wrong and by how much."""
     from conformance.errors import UsageError
-    from conformance.run.api import ConformOptions
+    from conformance.run.api import ConformOptions, failed_cases
     from conformance.run.broken import options_of
     from conformance.spec.shards import shard_of
     from onboard.cli.measure import default_folder, measure
@@ -92,21 +100,22 @@ def conform(
         seed=seed,
         profile=profile,
         import_module=import_,
+        repeat=repeat,
         shard=None if shard is None else shard_of(shard),
     )
-    if shard is not None and model is not None:
-        raise UsageError("--shard and --model do not go together", hint="what a model calls is one machine's work")
+    if shard is not None and (model is not None or last_failed):
+        raise UsageError("--shard takes the whole plan or globs of it, not --model or --last-failed")
     if shard is not None and key is not None:
         raise UsageError("a shard is not signed", hint="onboard merge signs what all shards amount to")
     if resume is not None:
         blank = ConformOptions(device="", out=asked.out, workers=asked.workers)
-        if asked != blank or out is not None:
+        if asked != blank or out is not None or last_failed:
             raise UsageError("--resume goes on with the options that the run had", hint="only --workers can be another")
         options = options_of(resume, blank)
     elif device is None:
         raise UsageError("name the device with --device", hint="`onboard devices` lists those that are known")
     else:
-        options = asked
+        options = replace(asked, only=failed_cases(asked.out)) if last_failed else asked
     secret = None if key is None else load_signing_key(key, passphrase_file)
     raise typer.Exit(measure(options, secret, as_json=json))
 

@@ -121,7 +121,7 @@ def _cut(report: Report) -> str:
         return (
             f"no level is judged: shard {report.shard['index']} of {report.shard['of']}; onboard merge judges them all"
         )
-    return "no level is judged: --smoke, --checks, --ops, --dtypes or --model narrowed the plan"
+    return "no level is judged: --smoke, --checks, --ops, --dtypes, --model or --last-failed narrowed the plan"
 
 
 def _levels(report: Report) -> Iterator[Line]:

@@ -124,6 +124,28 @@ def test_a_second_backend_beside_the_first_is_not_even_imported(onboard, install
 
 
 @pytest.mark.slow
+def test_what_failed_is_run_again_alone(onboard, install, tmp_path):
+    path = install(backend(
+        "npy", "from torch_npy import pydevice\npydevice.register()\ndef _autoload(): pass\n",
+        **{"pydevice.py": PYDEVICE.read_text(encoding="utf-8")},
+    ))  # fmt: skip
+    named = ("--device", "npy", "--workers", "1", "--out", str(tmp_path / "out"), "--json")
+    selected = ("--checks", "runtime.[mc]*")
+    first = json.loads(onboard("conform", *named, *selected, PYTHONPATH=path).out)
+    failed = first["planned"] - first["outcomes"]["pass"]
+    assert 0 < failed < first["planned"]
+    again = onboard("conform", *named, "--last-failed", PYTHONPATH=path)
+    report = json.loads(again.out)
+    assert again.code == 1
+    assert report["narrowed"] is True
+    assert report["planned"] == failed
+    assert report["outcomes"]["pass"] == 0
+    nothing = onboard("conform", "--device", "npy", "--last-failed", "--out", str(tmp_path / "none"), PYTHONPATH=path)
+    assert nothing.code == 2
+    assert "holds no results" in nothing.err
+
+
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured_and_signs_nothing(onboard, tmp_path):
     out, key, secret = tmp_path / "out", tmp_path / "key.pem", tmp_path / "passphrase"
     secret.write_text("a long passphrase")

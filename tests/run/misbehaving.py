@@ -55,6 +55,14 @@ def killed_once():
     return ok()
 
 
+def sometimes():
+    """Passes the first time that it runs, and raises from then on."""
+    if ONCE.exists():
+        raise RuntimeError("not this time")
+    ONCE.touch()
+    return ok()
+
+
 def nap():
     time.sleep(3)
     return ok()
@@ -103,6 +111,7 @@ ACTS = {
     "deaf-loop": deaf_loop,
     "killed": killed,
     "killed-once": killed_once,
+    "sometimes": sometimes,
     "wrong": wrong,
     "wrong-small": wrong,
     "nap": nap,

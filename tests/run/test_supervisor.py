@@ -130,6 +130,16 @@ def test_a_case_that_gets_its_worker_killed_each_time_is_a_crash(run_script):
     assert "SIGKILL" in only(supervisor, "crash").message
 
 
+def test_what_does_not_end_alike_is_flaky(run_script, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    supervisor = run_script("ok,sometimes,wrong,ok", "ok,segfault", repeat=3)
+    assert outcomes(supervisor) == ["pass", "crash", "pass", "flaky", "wrong", "pass"]
+    row = only(supervisor, "flaky")
+    assert row.message == "pass at first, error in turn 2 of 3: RuntimeError: not this time"
+    assert (row.error, row.bound, row.rung) == (None, None, None)
+    assert read_journal(tmp_path / "journal.jsonl").rows == supervisor.rows
+
+
 def comparable(rows):
     """Without times, and of a crash only the signal: the stack below it has addresses."""
     return {case: replace(row, seconds=0.0, message=row.message.partition("\n")[0]) for case, row in rows.items()}

@@ -51,6 +51,6 @@ def _made(
 ) -> tuple[Callable[..., Any], Sample]:
     if operator == "cat":
         return function, Sample(([left.reshape(-1), right.reshape(-1)],), {})
-    if operator == "where":
-        return function, Sample((torch.tensor([True, False, True]), left, right), {})
+    if operator == "where":  # the entry's function takes the condition second
+        return function, Sample((left, torch.tensor([True, False, True]), right), {})
     return function, Sample((left, right), {})
