@@ -41,7 +41,7 @@ def test_help_has_the_four_panels_with_their_commands(onboard):
     del panels["Options"]
     assert list(panels.items()) == [
         ("Build", ["new-backend"]),
-        ("Measure", ["conform", "needs", "repro", "self-test", "spec"]),
+        ("Measure", ["conform", "merge", "needs", "repro", "self-test", "spec"]),
         ("Attest", ["verify", "key"]),
         ("Look", ["devices", "doctor"]),
     ]
