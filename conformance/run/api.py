@@ -17,7 +17,7 @@ from conformance.errors import EnvironmentFailure, UsageError
 from conformance.findings import find
 from conformance.report import Report, summarize
 from conformance.run import broken
-from conformance.run.journal import Journal
+from conformance.run.journal import Journal, refuse_if_running
 from conformance.run.planning import plan_for
 from conformance.run.pool import Pool
 from conformance.run.supervisor import Limits, Listener, Supervisor
@@ -90,6 +90,7 @@ def run_conformance(options: ConformOptions, watch: Watch, note: Callable[[str],
     run = broken.identity(options, suite, plan, profile, chosen)
     recorded = broken.pick_up(options.out, run) if options.resume else None
     if recorded is None:
+        refuse_if_running(options.out / results.JOURNAL_NAME)
         if (options.out / results.JOURNAL_NAME).exists():
             note(f"what the broken run in {options.out} had measured is given up: --resume would have gone on with it")
         prepare_folder(options.out)

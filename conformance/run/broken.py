@@ -56,7 +56,9 @@ def _plain(name: str, value: Any) -> Any:
 
 def options_of(folder: Path, blank: ConformOptions) -> ConformOptions:
     """The options of the run in a folder that broke off; raises UsageError where there is none."""
-    given = read_journal(folder / JOURNAL_NAME).run["options"]
+    given = read_journal(folder / JOURNAL_NAME).run.get("options")
+    if not isinstance(given, dict):
+        raise UsageError(f"{folder}: its journal does not say what run it is of")
     known = {f.name for f in fields(blank)} - _FREE
     found: dict[str, Any] = {}
     for name, value in given.items():

@@ -6,6 +6,8 @@ which environment it met, all others are rows.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import time
@@ -52,11 +54,9 @@ class Journal:
         self._pending = 0
         self._synced = time.monotonic()
         try:
-            if recorded is not None:
-                os.truncate(path, recorded.size)
-            self._fd = os.open(
-                path, os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_TRUNC if recorded is None else 0), 0o644
-            )
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            _lock(self._fd, path)
+            os.ftruncate(self._fd, recorded.size if recorded else 0)
         except OSError as error:
             raise self._failure(error, hint="name another folder with --out") from None
         if recorded is None:
@@ -98,6 +98,25 @@ class Journal:
             self.sync()
         finally:
             os.close(self._fd)
+
+
+def refuse_if_running(path: Path) -> None:
+    """Raise UsageError where another process is writing to the journal: its run is not to be swept away."""
+    with contextlib.suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDONLY)
+        _lock(fd, path)
+        os.close(fd)
+
+
+def _lock(fd: int, path: Path) -> None:
+    """Keep others from the file while it is open here, or close it; a process that died keeps nobody."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise UsageError(
+            f"another run is writing to {path.parent}", hint="wait for its end, or name another folder with --out"
+        ) from None
 
 
 def read_journal(path: Path) -> Recorded:

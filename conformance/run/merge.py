@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from conformance import results
-from conformance.device.resolve import distribution_version, resolve_profile
+from conformance.device.resolve import resolve_profile
 from conformance.errors import UsageError
 from conformance.findings import find
 from conformance.report import Report, summarize
@@ -33,15 +33,24 @@ _COMMON: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
+#: What a shard says of the selection that it is a part of.
+_SELECTED = ("levels", "checks", "ops", "dtypes", "smoke")
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One shard as it lies in its folder."""
+    """One shard as it lies in its folder: `times` are when it began and ended, `profile` has a name and a digest."""
 
     folder: Path
     shard: Shard
     report: dict[str, Any]
     environment: dict[str, Any]
     rows: dict[str, Row]
+    selected: dict[str, Any]
+    times: tuple[float, ...]
+    backend: tuple[str, str] | None
+    digests: dict[str, str]
+    profile: tuple[str, str]
 
 
 def merge(
@@ -58,13 +67,13 @@ def merge(
         _same(first, other)
     _complete(parts)
     suite = load_suite()
-    asked = first.report["shard"]["selected"]
-    profile = resolve_profile(first.report["profile"], suite_root=suite.root, profile_file=profile_file)
+    asked = first.selected
+    profile = resolve_profile(first.profile[0], suite_root=suite.root, profile_file=profile_file)
     plan = plan_for(suite, note)
     for name, digest in (("suite", suite.digest), ("plan", plan.digest)):
-        if first.report[name]["digest"] != digest:
+        if first.digests[name] != digest:
             raise UsageError(f"{first.folder}: the shards are of another {name} than the one here")
-    if profile.digest != first.report["profile_digest"]:
+    if profile.digest != first.profile[1]:
         raise UsageError(f"{first.folder}: the shards are of another profile {profile.name!r} than the one here",
                          hint="name its file with --profile")  # fmt: skip
     chosen = select(
@@ -72,43 +81,42 @@ def merge(
         dtypes=tuple(asked["dtypes"]), smoke_only=asked["smoke"],
     )  # fmt: skip
     rows = join(chosen.groups, _united(parts, chosen.groups), "no shard has it")
-    began = min(_time(part, "started") for part in parts)
-    seconds = max(_time(part, "finished") for part in parts) - began
+    began = min(one.times[0] for one in parts)
+    seconds = max(one.times[1] for one in parts) - began
     prepare_folder(out)
     report = summarize(
         suite=suite, plan=plan, profile=profile, selection=chosen, rows=rows, findings=find(rows),
         environment=first.environment, began=began, seconds=seconds, complete=True, out=out,
-        backend=distribution_version(profile) if first.report["backend"] is None else _backend(first),
+        backend=first.backend,
     )  # fmt: skip
     save(out, report, rows, first.environment)
     return report
 
 
-def _backend(part: Part) -> tuple[str, str]:
-    return part.report["backend"]["name"], part.report["backend"]["version"]
-
-
-def _time(part: Part, name: str) -> float:
-    return datetime.fromisoformat(part.report[name].replace("Z", "+00:00")).timestamp()
-
-
 def _read(folder: Path) -> Part:
     try:
         report = json.loads((folder / results.REPORT_NAME).read_text(encoding="utf-8"))
-        environment = json.loads((folder / results.ENVIRONMENT_NAME).read_text(encoding="utf-8"))
+        environment = dict(json.loads((folder / results.ENVIRONMENT_NAME).read_text(encoding="utf-8")))
         rows = {row.case: row for row in results.read_results(folder / results.RESULTS_NAME)}
-        found = report["shard"]
+        found, complete = report["shard"], bool(report["complete"])
+        times = tuple(datetime.fromisoformat(report[name].replace("Z", "+00:00")).timestamp()
+                      for name in ("started", "finished"))  # fmt: skip
+        shard = None if found is None else Shard(int(found["index"]), int(found["of"]))
+        selected = {} if found is None else {name: found["selected"][name] for name in _SELECTED}
+        backend = None if report["backend"] is None else (report["backend"]["name"], report["backend"]["version"])
+        digests = {name: str(report[name]["digest"]) for name in ("suite", "plan")}
+        profile = str(report["profile"]), str(report["profile_digest"])
     except (OSError, EOFError) as error:
         raise UsageError(
             f"{folder}: no results of a shard: {error}", hint="name the --out folders of the runs"
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{folder}: its files are damaged: {error}") from None
-    if found is None:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{folder}: its files are damaged: {type(error).__name__}: {error}") from None
+    if shard is None:
         raise UsageError(f"{folder}: the run is no shard", hint="only runs with --shard can be merged")
-    if not report["complete"]:
+    if not complete:
         raise UsageError(f"{folder}: the run was broken off", hint=f"end it first: onboard conform --resume {folder}")
-    return Part(folder, Shard(found["index"], found["of"]), report, environment, rows)
+    return Part(folder, shard, report, environment, rows, selected, times, backend, digests, profile)
 
 
 def _same(first: Part, other: Part) -> None:

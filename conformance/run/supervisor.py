@@ -72,6 +72,7 @@ class Supervisor:
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     _spared: set[str] = field(default_factory=set)
     _failed_starts: int = 0
+    _met: bool = False
     _planned: int = 0
 
     def run(self, groups: Iterable[Group]) -> None:
@@ -164,11 +165,16 @@ class Supervisor:
     def _made_ready(self, worker: Worker, environment: dict[str, Any]) -> None:
         worker.ready = True
         self._failed_starts = 0
+        self._check(environment)
+        self._met = True
+
+    def _check(self, environment: dict[str, Any]) -> None:
+        """Tell of the environment that the first worker has met, which has to be that of the run that goes on."""
         if not self.environment:
             self.environment = environment
             self.journal.environment(environment)
             self.listener.started(self._planned, environment)
-        elif environment != self.environment:
+        elif not self._met and environment != self.environment:  # a run that goes on, on its first worker
             other = sorted(name for name in {*environment, *self.environment}
                            if environment.get(name) != self.environment.get(name))  # fmt: skip
             raise EnvironmentFailure(

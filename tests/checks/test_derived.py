@@ -7,7 +7,7 @@ import torch
 
 from conformance.checks.contract import Context
 from conformance.checks.operators import CHECKS, Forward
-from conformance.checks.operators.derived import Call, Derived, case_name, is_in_range, keeps_size
+from conformance.checks.operators.derived import Call, Derived, case_name, is_in_range, is_moderate, keeps_size
 from conformance.device.profile import Profile
 from conformance.inputs.samples import Sample
 from conformance.selftest.inject import Hits, Injection
@@ -216,6 +216,13 @@ def test_a_result_that_only_the_host_makes_room_for_is_not_planned(suite):
     assert planned(suite, torch.Tensor.addbmm_, small)
     assert planned(suite, torch.Tensor.addbmm_, small, accepts=keeps_size) == []
     assert planned(suite, torch.Tensor.addbmm_, right, accepts=keeps_size)
+
+
+def test_a_call_that_takes_too_much_memory_is_not_planned(suite):
+    """Grown twice at once, as an outer product grows."""
+    small, large = Sample((X, X), {}), Sample((torch.ones(2000), torch.ones(2000)), {})
+    assert planned(suite, torch.outer, small, accepts=is_moderate)
+    assert planned(suite, torch.outer, large, accepts=is_moderate) == []
 
 
 def test_a_layout_that_the_host_does_not_take_is_left_out(suite):

@@ -66,6 +66,10 @@ def test_shards_amount_to_the_whole(onboard, runs, tmp_path):
         (lambda report: report.update(complete=False), "the run was broken off"),
         (lambda report: report.update(shard=None), "the run is no shard"),
         (lambda report: report.pop("shard"), "its files are damaged"),
+        (lambda report: report.pop("complete"), "its files are damaged"),
+        (lambda report: report["shard"].update(index="x"), "its files are damaged"),
+        (lambda report: report["shard"]["selected"].pop("ops"), "its files are damaged"),
+        (lambda report: report.update(started=7), "its files are damaged"),
     ],
 )
 def test_what_is_not_of_one_run_is_not_merged(onboard, shards, tmp_path, change, problem):

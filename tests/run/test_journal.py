@@ -8,7 +8,7 @@ import pytest
 
 from conformance.errors import EnvironmentFailure, UsageError
 from conformance.results import Row
-from conformance.run.journal import Journal, read_journal
+from conformance.run.journal import Journal, read_journal, refuse_if_running
 
 
 def row(number):
@@ -70,6 +70,17 @@ def test_what_is_no_journal_is_refused(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(UsageError, match="no journal of this version"):
         read_journal(path)
+
+
+def test_two_runs_do_not_write_to_one_journal(written):
+    journal = Journal(written, {}, read_journal(written))
+    for refused in (lambda: Journal(written, {}), lambda: refuse_if_running(written)):
+        with pytest.raises(UsageError, match="another run is writing"):
+            refused()
+    assert len(read_journal(written).rows) == 5
+    journal.close()
+    refuse_if_running(written)
+    refuse_if_running(written.with_name("none"))
 
 
 def test_no_journal_is_no_broken_run(tmp_path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from conformance.checks.operators.derived import Call, agrees_on_strides, is_in_range, keeps_size
+from conformance.checks.operators.derived import Call, agrees_on_strides, is_in_range, is_moderate, keeps_size
 from conformance.checks.operators.run import FUNCTION, STRIDES
 from conformance.inputs import arguments, catalogue, variants
 from conformance.inputs.errors import error_samples
@@ -67,7 +67,7 @@ def of_sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Call]:
     function = catalogue.function_of(spec.name)
     for stem, sized in _sizes(spec, dtype, seed):
         is_worth = partial(sized.is_within_reach, function)
-        yield Call(stem, FUNCTION, _calling(function, sized.make), is_worth=is_worth)
+        yield Call(stem, FUNCTION, _calling(function, sized.make), is_worth=is_worth, accepts=is_moderate)
     for place, make in enumerate(
         () if "operators.sizes/empty" in spec.leaves_out else emptied(_samples(spec, dtype, seed), spec.largest)
     ):
@@ -253,7 +253,8 @@ def of_backward_sizes(spec: OperatorSpec, dtype: str, seed: int) -> Iterator[Cal
         for stem, sized in _sizes(spec, dtype, seed):
             number = seed_of(spec.name, dtype, f"upstream-{stem}", seed)
             is_worth = partial(sized.is_within_reach, variants.SumOfGradients(function))
-            yield Call(stem, "backward", partial(_gradient_of, function, sized, number), is_worth=is_worth)
+            made = partial(_gradient_of, function, sized, number)
+            yield Call(stem, "backward", made, is_worth=is_worth, accepts=is_moderate)
 
 
 def _draws(spec: OperatorSpec, dtype: str, sample: Sample) -> bool:

@@ -186,6 +186,15 @@ def is_in_range(trial: Trial) -> bool:
     return True
 
 
+#: A call with more elements in its arguments and results is not planned: judging it takes a dozen times their memory.
+MOST_ELEMENTS = 1 << 21
+
+
+def is_moderate(trial: Trial) -> bool:
+    """Whether a worker can judge the call within its memory: a grown size may be there twice, or an exponent."""
+    return sum(value.numel() for value in trial.host if isinstance(value, torch.Tensor)) <= MOST_ELEMENTS
+
+
 def keeps_size(trial: Trial) -> bool:
     """Whether what is written to holds the result as it is: some kernels of the host resize it."""
     written = trial.host[len(trial.host) - len(trial.sample.tensors) :]
