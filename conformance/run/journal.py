@@ -6,7 +6,6 @@ which environment it met, all others are rows.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -102,10 +101,12 @@ class Journal:
 
 def refuse_if_running(path: Path) -> None:
     """Raise UsageError where another process is writing to the journal: its run is not to be swept away."""
-    with contextlib.suppress(FileNotFoundError):
+    try:
         fd = os.open(path, os.O_RDONLY)
-        _lock(fd, path)
-        os.close(fd)
+    except OSError:
+        return  # there is none; what else is wrong with the folder shows when it is written to
+    _lock(fd, path)
+    os.close(fd)
 
 
 def _lock(fd: int, path: Path) -> None:
