@@ -20,7 +20,7 @@ from conformance.run import broken
 from conformance.run.journal import Journal, refuse_if_running
 from conformance.run.planning import plan_for
 from conformance.run.pool import Pool
-from conformance.run.supervisor import Limits, Listener, Supervisor
+from conformance.run.supervisor import Limits, Supervisor
 from conformance.spec.select import Selection, select
 from conformance.spec.shards import Shard, part
 from conformance.spec.suite import load_suite
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from conformance.device.profile import Profile
     from conformance.results import Row
+    from conformance.run.listener import Listener
     from conformance.spec.plan import Group, Plan
     from conformance.spec.suite import Suite
 

@@ -8,12 +8,13 @@ import signal
 from collections import deque
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import EnvironmentFailure
 from conformance.results import Row, as_row
 from conformance.run import slot as slots
 from conformance.run import wire
+from conformance.run.listener import Running
 from conformance.run.pool import Pool, Worker, describe_exit
 from conformance.run.worker import SICK
 
@@ -21,19 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from conformance.run.journal import Journal
+    from conformance.run.listener import Listener
     from conformance.spec.plan import Group
 
 TICK = 0.05
 STACK_DUMP_SECONDS = 1.0
 MAX_FAILED_STARTS = 3
-
-
-class Listener(Protocol):
-    """Whoever watches a run; called from the supervisor's loop, so it must be quick."""
-
-    def started(self, planned: int, environment: dict[str, Any]) -> None: ...
-    def row(self, row: Row) -> None: ...
-    def tick(self, running: list[str]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +124,7 @@ class Supervisor:
                     self._assign(worker)
         while self.environment and self._queue and len(self._workers) < self.count:
             self._spawn()
-        self.listener.tick([w.group.id for w in self._workers.values() if w.group])
+        self.listener.tick([_running(w, w.group) for w in self._workers.values() if w.group])
 
     def _spawn(self) -> None:
         worker = self.pool.spawn()
@@ -317,6 +311,11 @@ class Supervisor:
         self._forget(worker)
         if self._queue and len(self._workers) < self.count:
             self._spawn()
+
+
+def _running(worker: Worker, group: Group) -> Running:
+    number, seconds = worker.slot.read()
+    return Running(worker.number, group.id, group.names[number] if 0 <= number < len(group.names) else None, seconds)
 
 
 def _blamed(worker: Worker, group: Group) -> int | None:

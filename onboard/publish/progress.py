@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
+    from conformance.run.listener import Running
+
 PLAIN_EVERY_SECONDS = 5.0
 #: The rate is that of the last seconds: the first cases of a run are few and slow.
 WINDOW_SECONDS = 20.0
@@ -91,10 +93,14 @@ class PlainProgress:
     def row(self, row: Row) -> None:
         self._tally.count(row)
 
-    def tick(self, running: list[str]) -> None:
+    def tick(self, running: list[Running]) -> None:
         if time.monotonic() - self._last >= PLAIN_EVERY_SECONDS:
             self._last = time.monotonic()
-            console.say("; now ".join([self._tally.line(), *([", ".join(running)] if running else [])]))
+            now = ", ".join(one.group for one in running)
+            console.say("; now ".join([self._tally.line(), *([now] if running else [])]))
+
+    def worker(self, number: int, event: str, detail: str) -> None:
+        """Workers come and go without a line."""
 
     def close(self) -> None:
         """Nothing is open."""
@@ -108,7 +114,7 @@ class LiveProgress:
 
         self._tally = tally
         self._mark = simulated
-        self._running: list[str] = []
+        self._running: list[Running] = []
         self._failures: list[str] = []
         self._last = 0.0
         self._console: Console = console.console(stderr=True)
@@ -124,7 +130,10 @@ class LiveProgress:
             text = f"{row.outcome:7} {row.case}"
             self._failures = [*self._failures[1 - SHOWN_FAILURES :], console.visible(text)]
 
-    def tick(self, running: list[str]) -> None:
+    def worker(self, number: int, event: str, detail: str) -> None:
+        """Workers come and go without a line."""
+
+    def tick(self, running: list[Running]) -> None:
         if time.monotonic() - self._last < LIVE_EVERY_SECONDS:
             return
         self._last = time.monotonic()
@@ -152,6 +161,6 @@ class LiveProgress:
             )
         for text in self._failures:
             table.add_row(text)
-        for group in self._running:
-            table.add_row(f"now     {console.visible(group)}")
+        for one in self._running:
+            table.add_row(f"now     {console.visible(one.group)}")
         return table

@@ -109,6 +109,8 @@ def test_an_interrupt_keeps_the_rows_and_leaves_no_process(run_script, tmp_path)
 
         def tick(self, running): ...
 
+        def worker(self, number, event, detail): ...
+
     listener = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         run_script("ok,ok,ok,ok,deaf-loop", listener=listener)
@@ -162,6 +164,8 @@ def test_a_run_that_broke_off_goes_on_to_the_same_end(run_script):
             self.rows.append(row.case)
 
         def tick(self, running): ...
+
+        def worker(self, number, event, detail): ...
 
     for ended in (1, 4, 7):
         listener, before = Counting(), dict(sorted(whole.rows.items())[:ended])
